@@ -1,0 +1,67 @@
+"""trackless: learn the forces between particles without tracking them.
+
+Public names load on first use, so that importing the package costs almost nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "GaussianRBF": "basis",
+    "InputError": "_errors",
+    "Model": "models",
+    "Moments": "moments",
+    "RadialFunctions": "basis",
+    "RadialSplines": "basis",
+    "SelfTest": "estimators.self_test",
+    "Snapshots": "snapshots",
+    "TensorSplines": "tensor_splines",
+    "accumulate": "accumulation",
+    "concatenate": "snapshots",
+    "get_threads": "_threads",
+    "gradient_errors": "validation",
+    "load": "files",
+    "models": "models",
+    "read": "files",
+    "set_threads": "_threads",
+    "simulate": "simulation",
+    "write": "files",
+}
+
+__all__ = ["__version__", *sorted(_HOME)]
+
+if TYPE_CHECKING:
+    from trackless import models as models
+    from trackless._errors import InputError as InputError
+    from trackless._threads import get_threads as get_threads
+    from trackless._threads import set_threads as set_threads
+    from trackless.accumulation import accumulate as accumulate
+    from trackless.basis import GaussianRBF as GaussianRBF
+    from trackless.basis import RadialFunctions as RadialFunctions
+    from trackless.basis import RadialSplines as RadialSplines
+    from trackless.estimators.self_test import SelfTest as SelfTest
+    from trackless.files import load as load
+    from trackless.files import read as read
+    from trackless.files import write as write
+    from trackless.models import Model as Model
+    from trackless.moments import Moments as Moments
+    from trackless.simulation import simulate as simulate
+    from trackless.snapshots import Snapshots as Snapshots
+    from trackless.snapshots import concatenate as concatenate
+    from trackless.tensor_splines import TensorSplines as TensorSplines
+    from trackless.validation import gradient_errors as gradient_errors
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'trackless' has no attribute {name!r}")
+    module = import_module(f"trackless.{_HOME[name]}")
+    value = module if name == "models" else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))

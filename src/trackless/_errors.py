@@ -1,0 +1,14 @@
+"""The one exception that means "your input", never "our bug"."""
+
+
+class InputError(ValueError):
+    """What came, what was expected and what to do, in one message.
+
+    The command line prints it as a single line; anything else that escapes is a bug and keeps its traceback.
+
+    Examples
+    --------
+    >>> from trackless import InputError
+    >>> issubclass(InputError, ValueError)
+    True
+    """

@@ -1,0 +1,181 @@
+"""From snapshots to weighted sums: the accumulation kernel.
+
+A task is a list of snapshots of one block and time window, ordered so that snapshots with equal quadrature
+weights (a class) follow each other: their quadratic terms are summed unweighted and weighted once per class.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numba.extending import overload
+
+from trackless._kernels import FAST
+from trackless._kernels.products import add_products
+from trackless._kernels.radial import radial_one_body, radial_pair_sums
+from trackless._kernels.tensor import tensor_one_body, tensor_pair_sums
+from trackless.tables import RadialTable, TensorTable
+
+PARTICLES = 128  # particles of several small snapshots worked on together
+PAIRS = 576  # pairs worked on together, at least one row of the pair matrix
+
+
+def one_body(table, x, starts, snapshots, columns, force, energy, diffusion, room):
+    """Add the external functions of a batch of snapshots to forces, energies and diffusion terms."""
+    raise NotImplementedError("called from compiled code only")
+
+
+def pair_sums(table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion, pair, room):
+    """Add the interaction functions, numbered from ``base`` on, of all pairs within each snapshot."""
+    raise NotImplementedError("called from compiled code only")
+
+
+def _kind(table):
+    """The Python class of a table while a caller is being compiled."""
+    return getattr(table, "instance_class", None)
+
+
+@overload(one_body, jit_options={"fastmath": FAST})
+def _one_body(table, x, starts, snapshots, columns, force, energy, diffusion, room):
+    def radial(table, x, starts, snapshots, columns, force, energy, diffusion, room):
+        offsets, cells, work, slopes, _, _, _, _, _ = room
+        radial_one_body(
+            table, x, starts, snapshots, columns, force, energy, diffusion, offsets, cells, work, slopes
+        )
+
+    def tensor(table, x, starts, snapshots, columns, force, energy, diffusion, room):
+        tensor_one_body(table, x, starts, snapshots, columns, force, energy, diffusion)
+
+    return {RadialTable: radial, TensorTable: tensor}.get(_kind(table))
+
+
+@overload(pair_sums, jit_options={"fastmath": FAST})
+def _pair_sums(table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion, pair, room):
+    def radial(
+        table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion, pair, room
+    ):
+        offsets, cells, work, slopes, of_i, of_j, segments, coincident, rows = room
+        radial_pair_sums(
+            table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion, pair, offsets,
+            cells, work, slopes, of_i, of_j, segments, coincident, rows,
+        )  # fmt: skip
+
+    def tensor(
+        table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion, pair, room
+    ):
+        tensor_pair_sums(
+            table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion, pair
+        )
+
+    return {RadialTable: radial, TensorTable: tensor}.get(_kind(table))
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def accumulate_task(
+    points, starts, scales, lengths, snapshot_of, class_of, class_weights, external, interaction, energy, coincident
+):
+    """Weighted sums of the snapshots of one task, under each quadrature rule.
+
+    Parameters
+    ----------
+    points : (P, dim) float64
+        Positions of all snapshots, one after the other; snapshot s is ``points[starts[s]:starts[s + 1]]``.
+    scales : (S,)
+        Coupling factor of each snapshot: 1/N for the mean, 1 for the sum.
+    snapshot_of, class_of : (entries,)
+        The snapshots of this task and the class of each.
+    class_weights : (classes, rules)
+        Quadrature weights of a class under each rule.
+    energy : (S, K), written
+        N h of each snapshot.
+    coincident : (S,) bool, written
+        Whether two particles of the snapshot coincide.
+
+    Returns
+    -------
+    quadratic (rules, K', K'), pair (rules, K'_Phi, K'_Phi), diffusion (rules, K)
+        Lower triangles of sum w N G and of its pair part (' : rounded up to a multiple of 4); sum w N delta.
+    """
+    dim = points.shape[1]
+    rules = class_weights.shape[1]
+    entries = snapshot_of.shape[0]
+    n_external, n_interaction = external.size, interaction.size
+    size = n_external + n_interaction
+    padded = 4 * ((size + 3) // 4)
+    largest = 1
+    for e in range(entries):
+        largest = max(largest, starts[snapshot_of[e] + 1] - starts[snapshot_of[e]])
+    columns = max(PARTICLES, largest)
+    room = max(PAIRS, columns)
+    x = np.empty((dim, columns))
+    batch_start = np.zeros(PARTICLES + 1, np.int64)
+    batch_scale = np.empty(PARTICLES)
+    batch_energy = np.empty((PARTICLES, size))
+    together = np.empty(PARTICLES, np.bool_)
+    padded_pair = 4 * ((n_interaction + 3) // 4)
+    scratch = (
+        np.empty((dim, room)), np.empty(room, np.int64), np.empty((4, room)), np.empty((max(n_interaction, 4), room)),
+        np.empty(room, np.int64), np.empty(room, np.int64), np.empty((PARTICLES + 1, 2), np.int64), together,
+        np.zeros((padded_pair, room)),
+    )  # fmt: skip
+    force = np.zeros((padded, dim * columns))
+    sum_quadratic = np.zeros((padded, padded))
+    sum_pair = np.zeros((padded_pair, padded_pair))
+    sum_diffusion = np.zeros(size)
+    quadratic = np.zeros((rules, padded, padded))
+    pair = np.zeros((rules, padded_pair, padded_pair))
+    diffusion = np.zeros((rules, size))
+    begin = 0
+    while begin < entries:
+        # A batch: as many snapshots of one class and one coupling factor as fit.
+        first = snapshot_of[begin]
+        end = begin
+        particles = 0
+        while end < entries and end - begin < PARTICLES:
+            s = snapshot_of[end]
+            n = starts[s + 1] - starts[s]
+            if particles + n > columns or class_of[end] != class_of[begin] or scales[s] != scales[first]:
+                break
+            batch_scale[end - begin] = scales[s]
+            for k in range(dim):
+                for i in range(n):
+                    x[k, particles + i] = points[starts[s] + i, k]
+            particles += n
+            end += 1
+            batch_start[end - begin] = particles
+        snapshots = end - begin
+        batch_energy[:snapshots] = 0.0
+        together[:] = False
+        one_body(external, x, batch_start, snapshots, columns, force, batch_energy, sum_diffusion, scratch)
+        if n_interaction > 0:
+            pair_sums(
+                interaction, x, batch_start, snapshots, lengths, batch_scale, n_external, columns, force, batch_energy,
+                sum_diffusion, sum_pair, scratch,
+            )  # fmt: skip
+        for b in range(snapshots):
+            s = snapshot_of[begin + b]
+            coincident[s] = together[b]
+            for a in range(size):
+                energy[s, a] = batch_energy[b, a]
+        add_products(force, dim * columns, sum_quadratic)
+        force[:] = 0.0
+        begin = end
+        if begin == entries or class_of[begin] != class_of[begin - 1]:
+            for q in range(rules):
+                w = class_weights[class_of[begin - 1], q]
+                if w != 0.0:
+                    add_weighted(w, sum_quadratic, quadratic, q)
+                    add_weighted(w, sum_pair, pair, q)
+                    for a in range(size):
+                        diffusion[q, a] += w * sum_diffusion[a]
+            sum_quadratic[:] = 0.0
+            sum_pair[:] = 0.0
+            sum_diffusion[:] = 0.0
+    return quadratic, pair, diffusion
+
+
+@njit(fastmath=FAST)
+def add_weighted(weight, source, target, q):
+    for a in range(source.shape[0]):
+        for b in range(source.shape[1]):
+            target[q, a, b] += weight * source[a, b]

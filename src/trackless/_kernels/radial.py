@@ -1,0 +1,263 @@
+"""Radial families: distances to table cells, functions, forces and the pair part."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from trackless._kernels import FAST
+from trackless._kernels.products import add_products
+
+
+@njit(fastmath=FAST)
+def radial_distances(table, group, offsets, n, cells, work):
+    """Cells and distances of ``n`` displacements ``offsets`` (dim, n) in one group of a radial table.
+
+    Rows of ``work``: 0 u = q - left, 1 1/q, 2 |s^2 x|^2 / q^2 (1 where nothing is stretched).
+    """
+    cell_of, left = table.cell_of, table.left
+    last_bin = cell_of.shape[1] - 1
+    for p in range(n):
+        work[0, p] = 0.0
+        work[2, p] = 0.0
+    for k in range(offsets.shape[0]):
+        s = table.squares[group, k]
+        for p in range(n):
+            square = s * offsets[k, p] * offsets[k, p]
+            work[0, p] += square
+            work[2, p] += s * square
+    for p in range(n):
+        q = np.sqrt(work[0, p])
+        # q = 0 has no direction; a tiny distance keeps the limit of g'(q)/q for flat functions.
+        inverse = 1.0 / max(q, 1e-12)
+        work[0, p] = q
+        work[1, p] = inverse
+        work[2, p] = work[2, p] * inverse * inverse
+    for p in range(n):
+        position = (work[0, p] - table.bottom) * table.bins_per_unit + 1.0
+        cell = cell_of[group, min(max(int(position), 0), last_bin)]
+        cells[p] = cell
+        work[0, p] -= left[cell]
+
+
+@njit(fastmath=FAST)
+def dense_function(table, group, j, n, cells, work, slopes, row, values):
+    """One function at ``n`` points: values, g'(q)/q into a row of ``slopes``; returns the sum of Laplacians."""
+    coef = table.coef
+    trace = 0.0
+    for k in range(table.squares.shape[1]):
+        trace += table.squares[group, k]
+    laplacians = 0.0
+    for p in range(n):
+        cell = cells[p]
+        u = work[0, p]
+        c1 = coef[j, cell, 1]
+        c2 = coef[j, cell, 2]
+        c3 = coef[j, cell, 3]
+        slope = (c1 + u * (2.0 * c2 + 3.0 * u * c3)) * work[1, p]
+        slopes[row, p] = slope
+        values[p] = coef[j, cell, 0] + u * (c1 + u * (c2 + u * c3))
+        laplacians += (2.0 * c2 + 6.0 * u * c3) * work[2, p] + slope * (trace - work[2, p])
+    return laplacians
+
+
+@njit(fastmath=FAST)
+def local_functions(
+    table, dim, begin, end, cells, work, offset, energy, snapshot, diffusion, value_scale, laplacian_scale, slopes
+):
+    """The same for a dictionary with few functions per cell: adds energies and diffusion terms directly."""
+    coef, first = table.coef, table.first
+    for p in range(begin, end):
+        cell = cells[p]
+        u = work[0, p]
+        f = offset + first[cell]
+        for j in range(coef.shape[0]):
+            c1 = coef[j, cell, 1]
+            c2 = coef[j, cell, 2]
+            c3 = coef[j, cell, 3]
+            slope = (c1 + u * (2.0 * c2 + 3.0 * u * c3)) * work[1, p]
+            slopes[j, p] = slope
+            energy[snapshot, f + j] += value_scale * (coef[j, cell, 0] + u * (c1 + u * (c2 + u * c3)))
+            diffusion[f + j] += laplacian_scale * (2.0 * c2 + 6.0 * u * c3 + slope * (dim - 1.0))
+
+
+@njit(fastmath=FAST)
+def radial_one_body(table, x, starts, snapshots, columns, force, energy, diffusion, offsets, cells, work, slopes):
+    """Add the external functions at the particles ``x`` (dim, n) of a batch of snapshots."""
+    dim = x.shape[0]
+    n = starts[snapshots]
+    values = work[3]
+    for k in range(dim):
+        for i in range(n):
+            offsets[k, i] = x[k, i] - table.origin[k]
+    for g in range(table.squares.shape[0]):
+        radial_distances(table, g, offsets, n, cells, work)
+        if not table.dense:
+            first = table.first
+            for s in range(snapshots):
+                local_functions(
+                    table, dim, starts[s], starts[s + 1], cells, work, 0, energy, s, diffusion, 1.0, 1.0, slopes
+                )
+            for i in range(n):
+                for j in range(table.coef.shape[0]):
+                    f = first[cells[i]] + j
+                    for k in range(dim):
+                        force[f, k * columns + i] += slopes[j, i] * offsets[k, i]
+            continue
+        for f in range(table.group_start[g], table.group_start[g + 1]):
+            j = f - table.group_start[g]
+            diffusion[f] += dense_function(table, g, j, n, cells, work, slopes, 0, values)
+            for s in range(snapshots):
+                total = 0.0
+                for i in range(starts[s], starts[s + 1]):
+                    total += values[i]
+                energy[s, f] += total
+            for k in range(dim):
+                square = table.squares[g, k]
+                for i in range(n):
+                    force[f, k * columns + i] += slopes[0, i] * square * offsets[k, i]
+
+
+@njit(fastmath=FAST)
+def pair_offsets(x, n, of_i, of_j, lengths, offsets):
+    """Displacements x_i - x_j to the nearest image, into ``offsets`` (dim, n)."""
+    for k in range(x.shape[0]):
+        for p in range(n):
+            offsets[k, p] = x[k, of_i[p]] - x[k, of_j[p]]
+        if lengths[k] > 0.0:
+            for p in range(n):
+                offsets[k, p] -= lengths[k] * np.rint(offsets[k, p] / lengths[k])
+
+
+@njit(fastmath=FAST)
+def radial_pair_sums(
+    table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion, pair, offsets, cells,
+    work, slopes, of_i, of_j, segments, coincident, rows,
+):  # fmt: skip
+    """Add the interaction functions, numbered from ``base`` on, of all pairs within each snapshot.
+
+    Pairs are taken in chunks of whole rows of the pair matrices; ``segments`` says which pairs of a chunk
+    belong to which snapshot.
+    """
+    room = offsets.shape[1]
+    s = 0
+    i = 0
+    while s < snapshots:
+        count = 0
+        pieces = 0
+        while s < snapshots:
+            row = starts[s + 1] - starts[s] - 1 - i
+            if row <= 0:
+                s += 1
+                i = 0
+                continue
+            if count + row > room:
+                break
+            if pieces == 0 or segments[pieces - 1, 0] != s:
+                segments[pieces, 0] = s
+                segments[pieces, 1] = count
+                pieces += 1
+            here = starts[s] + i
+            for j in range(row):
+                of_i[count + j] = here
+                of_j[count + j] = here + 1 + j
+            count += row
+            i += 1
+        segments[pieces, 1] = count
+        pair_offsets(x, count, of_i, of_j, lengths, offsets)
+        for g in range(table.squares.shape[0]):
+            radial_distances(table, g, offsets, count, cells, work)
+            for c in range(pieces):
+                farthest = 0.0
+                for p in range(segments[c, 1], segments[c + 1, 1]):
+                    farthest = max(farthest, work[1, p])
+                coincident[segments[c, 0]] |= farthest >= 1e12
+            if table.dense:
+                dense_pair_forces(
+                    table, g, count, scales, base, columns, force, energy, diffusion, offsets, cells, work, slopes,
+                    of_i, of_j, segments, pieces,
+                )  # fmt: skip
+            else:
+                local_pair_sums(
+                    table, scales, base, columns, force, energy, diffusion, pair, offsets, cells, work, slopes, of_i,
+                    of_j, segments, pieces,
+                )  # fmt: skip
+        if table.dense:
+            dense_pair_part(table, offsets, count, scales[0], slopes, work, rows, pair)
+
+
+@njit(fastmath=FAST)
+def dense_pair_forces(
+    table, g, count, scales, base, columns, force, energy, diffusion, offsets, cells, work, slopes, of_i, of_j,
+    segments, pieces,
+):  # fmt: skip
+    """Energies, diffusion terms and forces of the functions of one group, for one chunk of pairs."""
+    values = work[3]
+    scale = scales[0]  # one coupling factor per batch: see accumulate_task
+    for f in range(table.group_start[g], table.group_start[g + 1]):
+        j = f - table.group_start[g]
+        laplacians = dense_function(table, g, j, count, cells, work, slopes, f, values)
+        # scale/2 sum_{i != j} phi and scale sum_{i != j} Lap phi: each pair counts twice
+        diffusion[base + f] += 2.0 * scale * laplacians
+        for c in range(pieces):
+            total = 0.0
+            for p in range(segments[c, 1], segments[c + 1, 1]):
+                total += values[p]
+            energy[segments[c, 0], base + f] += scale * total
+        for k in range(offsets.shape[0]):
+            factor = scale * table.squares[g, k]
+            for p in range(count):
+                push = factor * slopes[f, p] * offsets[k, p]
+                force[base + f, k * columns + of_i[p]] += push
+                force[base + f, k * columns + of_j[p]] -= push
+
+
+@njit(fastmath=FAST)
+def local_pair_sums(
+    table, scales, base, columns, force, energy, diffusion, pair, offsets, cells, work, slopes, of_i, of_j, segments,
+    pieces,
+):  # fmt: skip
+    """The same and the pair part for a dictionary with few functions per cell."""
+    dim = offsets.shape[0]
+    first = table.first
+    width = table.coef.shape[0]
+    for c in range(pieces):
+        begin, end = segments[c, 1], segments[c + 1, 1]
+        scale = scales[segments[c, 0]]
+        local_functions(
+            table, dim, begin, end, cells, work, base, energy, segments[c, 0], diffusion, scale, 2.0 * scale, slopes
+        )
+        for p in range(begin, end):
+            start = first[cells[p]]
+            i, j = of_i[p], of_j[p]
+            factor = 2.0 * scale * scale / (work[1, p] * work[1, p])
+            for a in range(width):
+                f = base + start + a
+                slope = scale * slopes[a, p]
+                for k in range(dim):
+                    push = slope * offsets[k, p]
+                    force[f, k * columns + i] += push
+                    force[f, k * columns + j] -= push
+                for b in range(a + 1):
+                    pair[start + a, start + b] += factor * slopes[a, p] * slopes[b, p]
+
+
+@njit(fastmath=FAST)
+def dense_pair_part(table, offsets, count, scale, slopes, work, rows, pair):
+    """pair[a, b] += scale^2 sum over ordered pairs of grad phi_a . grad phi_b, for b <= a.
+
+    Gradients of one group are parallel, so one product of rows is enough; else there is one per direction.
+    """
+    twice = np.sqrt(2.0) * scale  # ordered pairs
+    groups = table.squares.shape[0]
+    for k in range(1 if groups == 1 else offsets.shape[0]):
+        for g in range(groups):
+            for p in range(count):
+                if groups == 1:
+                    work[3, p] = twice * np.sqrt(work[2, p]) / work[1, p]
+                else:
+                    work[3, p] = twice * table.squares[g, k] * offsets[k, p]
+            for f in range(table.group_start[g], table.group_start[g + 1]):
+                for p in range(count):
+                    rows[f, p] = slopes[f, p] * work[3, p]
+        add_products(rows, count, pair)

@@ -1,0 +1,274 @@
+"""The simulation kernel: several runs in lockstep, so that loops over their pairs vectorise."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from trackless._kernels import FAST
+from trackless._kernels.radial import pair_offsets
+from trackless._kernels.random import next_normal, shuffle
+from trackless._kernels.tensor import tensor_functions, tensor_room
+from trackless.tables import TensorTable
+
+Array = NDArray[np.float64]
+PAIRS = 2048  # pairs worked on together, at least one row of the pair matrix
+
+
+class SlopeTable(NamedTuple):
+    """One potential that is a sum of radial (stretched) terms, as its slope on uniform cells."""
+
+    origin: Array
+    """(dim,)"""
+    squares: Array
+    """(groups, dim): 1 / stretch^2"""
+    bottom: float
+    cells_per_unit: float
+    coef: Array
+    """(groups, cells + 2, 3): slope = c0 + t (c1 + t c2) with t in [0, 1] across the cell; linear ends"""
+    safe_step: Array
+    """(groups, cells + 2): largest step that is accurate there"""
+
+
+class TensorPotential(NamedTuple):
+    """A tensor spline with its coefficients."""
+
+    table: TensorTable
+    coef: Array
+    """(functions,)"""
+    safe_step: float
+
+
+def gradients(potential, offsets, n, out, scratch):
+    """Gradients at ``offsets`` (dim, n) into ``out``; returns the largest q and the smallest safe step."""
+    raise NotImplementedError("called from compiled code only")
+
+
+@njit(fastmath=FAST)
+def radial_gradients(potential, offsets, n, out, scratch):
+    coef, safe_step = potential.coef, potential.safe_step
+    dim = offsets.shape[0]
+    last = coef.shape[1] - 1
+    farthest = 0.0
+    step = np.inf
+    for g in range(coef.shape[0]):
+        for p in range(n):
+            scratch[0, p] = 0.0
+        for k in range(dim):
+            s = potential.squares[g, k]
+            for p in range(n):
+                scratch[0, p] += s * offsets[k, p] * offsets[k, p]
+        for p in range(n):
+            q = np.sqrt(scratch[0, p])
+            farthest = max(farthest, q)
+            position = (q - potential.bottom) * potential.cells_per_unit + 1.0
+            cell = min(max(int(position), 0), last)
+            t = position - cell
+            scratch[0, p] = (coef[g, cell, 0] + t * (coef[g, cell, 1] + t * coef[g, cell, 2])) / max(q, 1e-12)
+            scratch[1, p] = safe_step[g, cell]
+        for p in range(n):
+            step = min(step, scratch[1, p])
+        for k in range(dim):
+            s = potential.squares[g, k]
+            if g == 0:
+                for p in range(n):
+                    out[k, p] = s * scratch[0, p] * offsets[k, p]
+            else:
+                for p in range(n):
+                    out[k, p] += s * scratch[0, p] * offsets[k, p]
+    return farthest, step
+
+
+@njit(fastmath=FAST)
+def tensor_gradients(potential, offsets, n, out):
+    dim = offsets.shape[0]
+    basis, index, value, gradient, laplacian = tensor_room(dim)
+    point = np.empty(dim)
+    farthest = 0.0
+    for p in range(n):
+        for k in range(dim):
+            point[k] = offsets[k, p]
+            out[k, p] = 0.0
+            farthest = max(farthest, abs(point[k]))
+        count = tensor_functions(potential.table, point, basis, index, value, gradient, laplacian)
+        for a in range(count):
+            if index[a] >= 0:
+                for k in range(dim):
+                    out[k, p] += potential.coef[index[a]] * gradient[a, k]
+    return farthest, potential.safe_step
+
+
+@overload(gradients, jit_options={"fastmath": FAST})
+def _gradients(potential, offsets, n, out, scratch):
+    def radial(potential, offsets, n, out, scratch):
+        return radial_gradients(potential, offsets, n, out, scratch)
+
+    def tensor(potential, offsets, n, out, scratch):
+        return tensor_gradients(potential, offsets, n, out)
+
+    return {SlopeTable: radial, TensorPotential: tensor}.get(getattr(potential, "instance_class", None))
+
+
+@njit
+def list_pairs(n, runs, begin, of_i, of_j):
+    """Pairs of ``runs`` runs of ``n`` particles, or rows from ``begin`` of one run; returns count and next row."""
+    count = 0
+    for b in range(runs):
+        for i in range(begin, n):
+            if count + n - 1 - i > of_i.shape[0]:
+                return count, i
+            for j in range(i + 1, n):
+                of_i[count] = b * n + i
+                of_j[count] = b * n + j
+                count += 1
+    return count, n
+
+
+@njit(fastmath=FAST)
+def all_forces(
+    x, n, runs, external, interaction, interacting, lengths, scale, force, offsets, pushes, scratch, of_i, of_j, listed
+):  # fmt: skip
+    """-drift of every particle into ``force`` (dim, runs n).
+
+    Returns the largest distances met (from the centre, between particles) and the smallest safe step.
+    """
+    dim = x.shape[0]
+    total = runs * n
+    for k in range(dim):
+        for p in range(total):
+            offsets[k, p] = x[k, p] - external_origin(external, k)
+    farthest, step = gradients(external, offsets, total, force, scratch)
+    farthest_pair = 0.0
+    if interacting:
+        row = 0
+        while row < n - 1:
+            if listed > 0:
+                count, row = listed, n
+            else:
+                count, row = list_pairs(n, runs, row, of_i, of_j)
+            pair_offsets(x, count, of_i, of_j, lengths, offsets)
+            distance, pair_step = gradients(interaction, offsets, count, pushes, scratch)
+            farthest_pair = max(farthest_pair, distance)
+            step = min(step, pair_step)
+            for k in range(dim):
+                for p in range(count):
+                    push = scale * pushes[k, p]
+                    force[k, of_i[p]] += push
+                    force[k, of_j[p]] -= push
+    return farthest, farthest_pair, step
+
+
+def external_origin(potential, k):
+    """Coordinate k of the centre of an external potential."""
+    raise NotImplementedError("called from compiled code only")
+
+
+@overload(external_origin)
+def _external_origin(potential, k):
+    def radial(potential, k):
+        return potential.origin[k]
+
+    def tensor(potential, k):
+        return 0.0
+
+    return {SlopeTable: radial, TensorPotential: tensor}.get(getattr(potential, "instance_class", None))
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def simulate_batch(
+    initial, noise, mixing, external, interaction, interacting, lengths, sigma, scale, step, substeps, labeled,
+    accurate, out,
+):  # fmt: skip
+    """Paths of a few runs, observed ``out.shape[1]`` times every ``substeps`` steps.
+
+    Parameters
+    ----------
+    initial : (runs, n, dim)
+    noise, mixing : (runs, 4) uint64
+        Generators for the Brownian paths and for the permutations: hiding labels does not change the paths.
+    scale : float
+        Coupling factor, 1/n or 1.
+    accurate : bool
+        False: Euler-Maruyama (paper, section 5.1). True: Heun's scheme, of weak order 2 for additive noise, with
+        steps cut to what is safe at the current distances (one run at a time).
+    out : (runs, observations, n, dim), written
+
+    Returns
+    -------
+    (largest distance from the centre, largest distance between particles)
+    """
+    runs, n, dim = initial.shape
+    total = runs * n
+    pairs = runs * n * (n - 1) // 2
+    room = max(PAIRS, total)
+    x = np.empty((dim, total))
+    trial = np.empty((dim, total))
+    kick = np.empty((dim, total))
+    force = np.empty((dim, total))
+    force_after = np.empty((dim, total))
+    offsets = np.empty((dim, room))
+    pushes = np.empty((dim, room))
+    scratch = np.empty((2, room))
+    of_i = np.empty(room, np.int64)
+    of_j = np.empty(room, np.int64)
+    listed = 0
+    if pairs <= room:
+        listed, _ = list_pairs(n, runs, 0, of_i, of_j)
+    order = np.empty(n, np.int64)
+    for b in range(runs):
+        for i in range(n):
+            for k in range(dim):
+                x[k, b * n + i] = initial[b, i, k]
+    farthest = 0.0
+    farthest_pair = 0.0
+    for t in range(out.shape[1]):
+        left = step * substeps if t > 0 else 0.0
+        count = 0
+        while (accurate and left > 1e-9 * step) or (not accurate and t > 0 and count < substeps):
+            distance, pair_distance, safe = all_forces(
+                x, n, runs, external, interaction, interacting, lengths, scale, force, offsets, pushes, scratch,
+                of_i, of_j, listed,
+            )  # fmt: skip
+            farthest = max(farthest, distance)
+            farthest_pair = max(farthest_pair, pair_distance)
+            h = step
+            if accurate:
+                h = left / np.ceil(left / min(step, safe) - 1e-9)
+            size = sigma * np.sqrt(h)
+            for b in range(runs):
+                for i in range(n):
+                    for k in range(dim):
+                        kick[k, b * n + i] = size * next_normal(noise, b)
+            if accurate:
+                for k in range(dim):
+                    for p in range(total):
+                        trial[k, p] = x[k, p] - h * force[k, p] + kick[k, p]
+                all_forces(
+                    trial, n, runs, external, interaction, interacting, lengths, scale, force_after, offsets, pushes,
+                    scratch, of_i, of_j, listed,
+                )  # fmt: skip
+                for k in range(dim):
+                    for p in range(total):
+                        x[k, p] += kick[k, p] - 0.5 * h * (force[k, p] + force_after[k, p])
+            else:
+                for k in range(dim):
+                    for p in range(total):
+                        x[k, p] += kick[k, p] - h * force[k, p]
+            left -= h
+            count += 1
+        for b in range(runs):
+            for i in range(n):
+                order[i] = i
+            if not labeled:
+                shuffle(mixing, b, order)
+            for i in range(n):
+                for k in range(dim):
+                    value = x[k, b * n + order[i]]
+                    if lengths[k] > 0.0:
+                        value -= lengths[k] * np.floor(value / lengths[k])
+                    out[b, t, i, k] = value
+    return farthest, farthest_pair

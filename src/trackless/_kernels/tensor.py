@@ -1,0 +1,127 @@
+"""Tensor-product cubic B-splines: the functions at a point, forces and the pair part."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from trackless._kernels import FAST
+
+
+@njit(fastmath=FAST)
+def tensor_functions(table, x, basis, index, value, gradient, laplacian):
+    """The 4^dim tensor splines that are not zero at ``x`` (dim,); returns how many.
+
+    Outside its grid each one-dimensional spline goes on linearly. ``index`` is -1 for one left out.
+    """
+    dim = x.shape[0]
+    base = 0
+    for k in range(dim):
+        t = (x[k] - table.lower[k]) * table.cells_per_unit[k]
+        inside = min(max(t, 0.0), float(table.cells[k]))
+        cell = min(int(inside), table.cells[k] - 1)
+        base = base * (table.cells[k] + 3) + cell
+        u = inside - cell
+        v = 1.0 - u
+        basis[k, 0, 0] = v * v * v / 6.0
+        basis[k, 0, 1] = (4.0 - 6.0 * u * u + 3.0 * u * u * u) / 6.0
+        basis[k, 0, 2] = (4.0 - 6.0 * v * v + 3.0 * v * v * v) / 6.0
+        basis[k, 0, 3] = u * u * u / 6.0
+        basis[k, 1, 0] = -0.5 * v * v
+        basis[k, 1, 1] = -2.0 * u + 1.5 * u * u
+        basis[k, 1, 2] = 2.0 * v - 1.5 * v * v
+        basis[k, 1, 3] = 0.5 * u * u
+        basis[k, 2, 0] = v
+        basis[k, 2, 1] = -2.0 + 3.0 * u
+        basis[k, 2, 2] = -2.0 + 3.0 * v
+        basis[k, 2, 3] = u
+        scale = table.cells_per_unit[k]
+        for j in range(4):
+            if t != inside:
+                basis[k, 0, j] += (t - inside) * basis[k, 1, j]
+                basis[k, 2, j] = 0.0
+            basis[k, 1, j] *= scale
+            basis[k, 2, j] *= scale * scale
+    count = 4**dim
+    for n in range(count):
+        flat = 0
+        for k in range(dim):
+            flat = flat * (table.cells[k] + 3) + (n >> (2 * k)) % 4
+        index[n] = table.fold[base + flat]
+        value[n] = 1.0
+        laplacian[n] = 0.0
+        for k in range(dim):
+            value[n] *= basis[k, 0, (n >> (2 * k)) % 4]
+            first = 1.0
+            second = 1.0
+            for m in range(dim):
+                j = (n >> (2 * m)) % 4
+                first *= basis[m, 1 if m == k else 0, j]
+                second *= basis[m, 2 if m == k else 0, j]
+            gradient[n, k] = first
+            laplacian[n] += second
+    return count
+
+
+@njit(fastmath=FAST)
+def tensor_one_body(table, x, starts, snapshots, columns, force, energy, diffusion):
+    """Add the external functions at the particles ``x`` (dim, n) of a batch of snapshots."""
+    dim = x.shape[0]
+    point = np.empty(dim)
+    basis, index, value, gradient, laplacian = tensor_room(dim)
+    for s in range(snapshots):
+        for i in range(starts[s], starts[s + 1]):
+            for k in range(dim):
+                point[k] = x[k, i]
+            count = tensor_functions(table, point, basis, index, value, gradient, laplacian)
+            for a in range(count):
+                f = index[a]
+                if f >= 0:
+                    energy[s, f] += value[a]
+                    diffusion[f] += laplacian[a]
+                    for k in range(dim):
+                        force[f, k * columns + i] += gradient[a, k]
+
+
+@njit(fastmath=FAST)
+def tensor_pair_sums(
+    table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion, pair
+):
+    """Add the interaction functions, numbered from ``base`` on, of all pairs within each snapshot."""
+    dim = x.shape[0]
+    point = np.empty(dim)
+    basis, index, value, gradient, laplacian = tensor_room(dim)
+    for s in range(snapshots):
+        scale = scales[s]
+        for i in range(starts[s], starts[s + 1]):
+            for j in range(i + 1, starts[s + 1]):
+                for k in range(dim):
+                    point[k] = x[k, i] - x[k, j]
+                    if lengths[k] > 0.0:
+                        point[k] -= lengths[k] * np.rint(point[k] / lengths[k])
+                count = tensor_functions(table, point, basis, index, value, gradient, laplacian)
+                for a in range(count):
+                    f = index[a]
+                    if f < 0:
+                        continue
+                    # scale/2 sum_{i != j} phi and scale sum_{i != j} Lap phi: each pair counts twice
+                    energy[s, base + f] += scale * value[a]
+                    diffusion[base + f] += 2.0 * scale * laplacian[a]
+                    for k in range(dim):
+                        force[base + f, k * columns + i] += scale * gradient[a, k]
+                        force[base + f, k * columns + j] -= scale * gradient[a, k]
+                    for b in range(count):
+                        if 0 <= index[b] <= f:
+                            total = 0.0
+                            for k in range(dim):
+                                total += gradient[a, k] * gradient[b, k]
+                            pair[f, index[b]] += 2.0 * scale * scale * total
+
+
+@njit
+def tensor_room(dim):
+    """Scratch arrays for :func:`tensor_functions`."""
+    count = 4**dim
+    return (
+        np.empty((dim, 3, 4)), np.empty(count, np.int64), np.empty(count), np.empty((count, dim)), np.empty(count)
+    )  # fmt: skip

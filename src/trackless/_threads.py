@@ -1,0 +1,58 @@
+"""Running independent tasks on the machine's cores.
+
+Kernels release the GIL, so plain threads are enough. Results come back in the order of the tasks, whatever
+the number of threads, which is what makes sums reproducible.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from trackless._errors import InputError
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+_threads: int | None = None
+
+
+def set_threads(count: int | None) -> None:
+    """Use ``count`` threads; None uses every core this process may run on.
+
+    Examples
+    --------
+    >>> set_threads(None)
+    >>> get_threads() >= 1
+    True
+    """
+    global _threads
+    if count is not None and count < 1:
+        raise InputError(f"threads: expected at least 1, got {count}")
+    _threads = count
+
+
+def get_threads() -> int:
+    """The number of threads kernels run on."""
+    if _threads is not None:
+        return _threads
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def run(function: Callable[[Task], Result], tasks: Iterable[Task]) -> list[Result]:
+    """``[function(task) for task in tasks]`` on all threads, results in order.
+
+    The first task runs alone: if the kernel is not compiled yet, the others wait for it instead of
+    compiling it again.
+    """
+    tasks = list(tasks)
+    if not tasks:
+        return []
+    first = [function(tasks[0])]
+    threads = min(get_threads(), len(tasks) - 1)
+    if threads <= 1:
+        return first + [function(task) for task in tasks[1:]]
+    with ThreadPoolExecutor(threads) as pool:
+        return first + list(pool.map(function, tasks[1:]))

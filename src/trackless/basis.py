@@ -1,0 +1,385 @@
+"""Families of functions: family + coefficients -> potential.
+
+A family may leave its range open; :meth:`Basis.adapted` closes it on what the data explored. Moments can be
+added only on equal families, so give ranges (or an adapted family) where data sets are to be merged.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.interpolate import BSpline, PPoly
+
+from trackless._errors import InputError
+from trackless.exploration import Exploration
+from trackless.potentials import (
+    Centered,
+    PiecewiseCubic,
+    Potential,
+    PotentialSum,
+    RadialPotential,
+    RadialSum,
+    Stretched,
+    as_radial,
+)
+from trackless.shapes import Gaussian
+from trackless.tables import Pieces, RadialTable, TensorTable, radial_table, tabulated
+
+Role = Literal["external", "interaction"]
+Center = tuple[float, ...] | Literal["mean"] | None
+Array = NDArray[np.float64]
+
+
+class Basis(ABC):
+    """A family of functions on R^d, spanning one potential."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """Number of functions."""
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """A short name per function, for tables and messages."""
+
+    @abstractmethod
+    def adapted(self, explored: Exploration, role: Role) -> Basis:
+        """This family with every open range closed; itself if nothing was open."""
+
+    @property
+    @abstractmethod
+    def closed(self) -> bool:
+        """Whether nothing is left to adapt."""
+
+    @abstractmethod
+    def table(self, dim: int) -> RadialTable | TensorTable:
+        """The closed family as kernels read it."""
+
+    @abstractmethod
+    def combine(self, coef: ArrayLike) -> Potential:
+        """The potential with these coefficients."""
+
+
+def _placed(potential: RadialPotential, center: Center) -> RadialPotential:
+    return Centered(potential, center) if isinstance(center, tuple) else potential
+
+
+def _closed_center(center: Center, explored: Exploration, role: Role) -> tuple[float, ...] | None:
+    if role == "interaction" and center is not None:
+        raise InputError("center: an interaction depends on differences of positions, it has no centre")
+    return tuple(explored.mean.tolist()) if center == "mean" else center
+
+
+def _origin(center: Center, dim: int) -> Array:
+    if center is None:
+        return np.zeros(dim)
+    if len(center) != dim:
+        raise InputError(f"center: expected {dim} coordinates, got {center!r}")
+    return np.asarray(center, float)
+
+
+class RadialFunctions(Basis):
+    """Given functions of the distance (or of a stretched distance, for :class:`Stretched` ones).
+
+    Parameters
+    ----------
+    functions : list
+        Radial potentials, callables r -> values, or (profile, slope, curvature) triples of callables. Missing
+        derivatives are found numerically.
+    names : list of str, optional
+    center : tuple of float, "mean", or None
+        Where distances are measured from (external potentials); None is the origin.
+
+    Examples
+    --------
+    >>> import numpy as np, trackless as tl
+    >>> family = tl.RadialFunctions([lambda r: r**2, np.cos], names=["spring", "wave"])
+    >>> float(family.combine([2.0, 0.0]).slope(1.0).round(9))
+    4.0
+    """
+
+    def __init__(
+        self,
+        functions: Sequence[RadialPotential | Stretched | Callable | Sequence[Callable]],
+        names: Sequence[str] | None = None,
+        center: Center = None,
+        reach: tuple[float, float] | None = None,
+    ) -> None:
+        self.functions = tuple(f if isinstance(f, Stretched) else as_radial(f) for f in functions)
+        if not self.functions:
+            raise InputError("RadialFunctions: expected at least one function")
+        self._names = tuple(names) if names is not None else tuple(f"f{k}" for k in range(len(self.functions)))
+        if len(self._names) != len(self.functions):
+            raise InputError(f"names: expected {len(self.functions)}, got {len(self._names)}")
+        self.center = center
+        self.reach = reach
+
+    def __eq__(self, other: object) -> bool:
+        # The reach is how far the table goes, not what the functions are.
+        return isinstance(other, RadialFunctions) and (
+            (self.functions, self._names, self.center) == (other.functions, other._names, other.center)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.functions, self._names, self.center))
+
+    def __repr__(self) -> str:
+        return f"RadialFunctions({', '.join(self._names)})"
+
+    @property
+    def size(self) -> int:
+        return len(self.functions)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self._names
+
+    @property
+    def closed(self) -> bool:
+        return self.reach is not None and self.center != "mean"
+
+    def adapted(self, explored: Exploration, role: Role) -> RadialFunctions:
+        if self.closed:
+            return self
+        center = _closed_center(self.center, explored, role)
+        stretches = [f.stretch for f in self.functions if isinstance(f, Stretched)]
+        shortest = min((min(s) for s in stretches), default=1.0)
+        top = 1.01 * explored.farthest(role, 0.0 if center is None else center) / min(shortest, 1.0)
+        sample = explored.distances() if role == "interaction" else explored.radii(0.0 if center is None else center)
+        bottom = 0.0 if self._finite_at_zero() or not len(sample) else float(sample.min())
+        return RadialFunctions(self.functions, self._names, center, (bottom, max(top, bottom + 1e-9)))
+
+    def _finite_at_zero(self) -> bool:
+        with np.errstate(all="ignore"):
+            ends = [p(np.zeros(1)) for f in self.functions for p in (_radial(f).profile, _radial(f).slope)]
+        return bool(np.isfinite(ends).all())
+
+    def table(self, dim: int) -> RadialTable:
+        if self.reach is None:
+            raise InputError("RadialFunctions: adapt the family to data first: basis.adapted(explore(snapshots), role)")
+        groups: list[tuple[tuple[float, ...], list[RadialPotential]]] = []
+        for f in self.functions:
+            stretch = f.stretch if isinstance(f, Stretched) else (1.0,) * dim
+            if len(stretch) != dim:
+                raise InputError(f"{f}: made for {len(stretch)} dimensions, the data have {dim}")
+            if not groups or groups[-1][0] != stretch:
+                groups.append((stretch, []))
+            groups[-1][1].append(_radial(f))
+        pieces = [tabulated(members, *self.reach) for _, members in groups]
+        squares = np.array([[1.0 / s**2 for s in stretch] for stretch, _ in groups])
+        return radial_table(pieces, squares, _origin(self.center, dim))
+
+    def combine(self, coef: ArrayLike) -> Potential:
+        values = tuple(np.asarray(coef, float).tolist())
+        if all(isinstance(f, RadialPotential) for f in self.functions):
+            return _placed(RadialSum(self.functions, values), self.center)  # type: ignore[arg-type]
+        return PotentialSum(self.functions, values)
+
+
+def _radial(function: RadialPotential | Stretched) -> RadialPotential:
+    return function.inner if isinstance(function, Stretched) else function
+
+
+@dataclass(frozen=True)
+class GaussianRBF(Basis):
+    """Gaussian radial basis functions: by default the paper's appendix recipe.
+
+    ``count`` centres evenly from 0.01 to ``r_max`` (99th percentile of the data's distances if left out), width
+    1.5 r_max / count. The recipe of the paper's text is ``GaussianRBF(20, r_max=3.0, first=0.0, width=0.5)``.
+
+    Examples
+    --------
+    >>> import trackless as tl
+    >>> tl.GaussianRBF(count=3, r_max=3.0).names
+    ('rbf 0.01', 'rbf 1.505', 'rbf 3')
+    """
+
+    count: int = 20
+    r_max: float | None = None
+    width: float | None = None
+    first: float = 0.01
+    center: Center = None
+
+    @property
+    def size(self) -> int:
+        return self.count
+
+    @property
+    def closed(self) -> bool:
+        return False  # the table's reach is always the data's
+
+    def _functions(self, r_max: float) -> RadialFunctions:
+        centers = np.linspace(self.first, r_max, self.count)
+        width = self.width if self.width is not None else 1.5 * r_max / self.count
+        names = [f"rbf {c:.4g}" for c in centers]
+        return RadialFunctions([Gaussian(float(c), width) for c in centers], names, self.center)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self._functions(self._needed_r_max()).names
+
+    def _needed_r_max(self) -> float:
+        if self.r_max is None:
+            raise InputError("GaussianRBF: r_max is open; give it, or adapt the family to data first")
+        return self.r_max
+
+    def adapted(self, explored: Exploration, role: Role) -> RadialFunctions:
+        center = _closed_center(self.center, explored, role)
+        if self.r_max is not None:
+            r_max = self.r_max
+        else:
+            origin = 0.0 if center is None else center
+            sample = explored.distances() if role == "interaction" else explored.radii(origin)
+            r_max = float(np.quantile(sample, 0.99))
+        return replace(self, center=center)._functions(r_max).adapted(explored, role)
+
+    def table(self, dim: int) -> RadialTable:
+        raise InputError("GaussianRBF: adapt the family to data first: basis.adapted(explore(snapshots), role)")
+
+    def combine(self, coef: ArrayLike) -> Potential:
+        return self._functions(self._needed_r_max()).combine(coef)
+
+
+@dataclass(frozen=True)
+class RadialSplines(Basis):
+    """Cubic B-splines of the distance: a pair touches four of them.
+
+    Constants, which no data can see, are projected out: the last spline is left out, so the profile is 0 at
+    the upper end. With ``cutoff`` value and slope vanish there.
+
+    Parameters
+    ----------
+    count : int
+        Number of functions.
+    lower, upper : float, optional
+        Range; from the data's distances if left out. Outside it the profile goes on linearly.
+    cutoff : float, optional
+        Upper end at which value and slope are 0 (interactions).
+    flat_center : bool
+        Enforce g'(0) = 0, without which the Laplacian diverges at r = 0 (needs lower = 0).
+    knots : tuple of float, optional
+        Interior and end knots instead of equidistant ones; they say the count.
+    center : tuple of float, "mean", or None
+
+    Examples
+    --------
+    >>> import trackless as tl
+    >>> splines = tl.RadialSplines(10, lower=0.0, cutoff=2.5)
+    >>> phi = splines.combine([1.0] * 10)
+    >>> abs(phi.profile(2.5)) < 1e-12 and abs(phi.slope(2.5)) < 1e-12
+    True
+    """
+
+    count: int = 20
+    lower: float | None = None
+    upper: float | None = None
+    cutoff: float | None = None
+    flat_center: bool = False
+    knots: tuple[float, ...] | None = None
+    center: Center = None
+    _cells: int = field(default=4096, repr=False)
+
+    def __post_init__(self) -> None:
+        # Frozen and small: a wrong range is easier to understand here than in a kernel.
+        if self.cutoff is not None and self.upper is not None and self.upper != self.cutoff:
+            raise InputError(f"RadialSplines: cutoff {self.cutoff:g} is the upper end, drop upper={self.upper:g}")
+        if self.knots is not None:
+            object.__setattr__(self, "count", len(self.knots) + 2 - self._dropped)
+            object.__setattr__(self, "lower", float(self.knots[0]))
+            object.__setattr__(self, "upper", float(self.knots[-1]))
+        if self.count < 2:
+            raise InputError(f"RadialSplines: expected at least 2 functions, got {self.count}")
+
+    @property
+    def size(self) -> int:
+        return self.count
+
+    @property
+    def _dropped(self) -> int:
+        return (2 if self.cutoff is not None else 1) + self.flat_center
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        if not self.closed:
+            return tuple(f"spline {k}" for k in range(self.count))
+        return tuple(f"spline around r={peak:.3g}" for peak in self._greville())
+
+    @property
+    def closed(self) -> bool:
+        return self.lower is not None and self._top is not None and self.center != "mean"
+
+    @property
+    def _top(self) -> float | None:
+        return self.cutoff if self.cutoff is not None else self.upper
+
+    def adapted(self, explored: Exploration, role: Role) -> RadialSplines:
+        if self.closed:
+            return self
+        center = _closed_center(self.center, explored, role)
+        origin = 0.0 if center is None else center
+        sample = explored.distances() if role == "interaction" else explored.radii(origin)
+        if not len(sample):
+            raise InputError("RadialSplines: there are no pairs of particles to take the range from")
+        top = self._top if self._top is not None else float(np.quantile(sample, 0.999))
+        low = self.lower
+        if low is None:
+            low = float(np.quantile(sample, 0.0005))
+            low = 0.0 if low < 0.1 * top or self.flat_center else low
+        if top <= low:
+            raise InputError(f"RadialSplines: the range [{low:g}, {top:g}] is empty; give lower and upper")
+        if self.cutoff is not None:
+            return replace(self, lower=low, center=center)
+        return replace(self, lower=low, upper=top, center=center)
+
+    def _edges(self) -> tuple[Array, float]:
+        """Knots on a fine lattice (so that a kernel finds the cell by one look-up), and the lattice spacing."""
+        low, top = self.lower, self._top
+        if low is None or top is None:
+            raise InputError("RadialSplines: the range is open; give lower and upper, or adapt the family to data")
+        if self.flat_center and low != 0:
+            raise InputError(f"RadialSplines: flat_center needs lower=0, got {low:g}")
+        intervals = self.count + self._dropped - 3
+        if self.knots is None:
+            return np.linspace(low, top, intervals + 1), (top - low) / intervals
+        spacing = (top - low) / self._cells
+        steps = np.round((np.asarray(self.knots) - low) / spacing)
+        if np.any(np.diff(steps) < 1):
+            raise InputError(f"knots: expected increasing and at least {spacing:g} apart, got {self.knots}")
+        return low + spacing * steps, spacing
+
+    def _raw(self) -> tuple[Array, Array]:
+        """Full knot vector and the matrix (raw splines, functions) of what is kept and joined."""
+        edges, _ = self._edges()
+        full = np.concatenate([[edges[0]] * 3, edges, [edges[-1]] * 3])
+        joined = np.eye(len(full) - 4)
+        if self.flat_center:  # the first two have opposite slopes at 0, the others none
+            joined[:, 1] += joined[:, 0]
+            joined = joined[:, 1:]
+        return full, joined[:, : self.count]
+
+    def _greville(self) -> Array:
+        full, joined = self._raw()
+        centers = np.array([full[k + 1 : k + 4].mean() for k in range(len(joined))])
+        return (joined * centers[:, None]).sum(axis=0) / joined.sum(axis=0)
+
+    def pieces(self) -> Pieces:
+        """The functions as piecewise cubics."""
+        edges, spacing = self._edges()
+        full, joined = self._raw()
+        polynomial = PPoly.from_spline(BSpline(full, joined, 3))
+        inner = polynomial.c[:, 3 : 3 + len(edges) - 1]  # the repeated end knots make empty cells
+        return Pieces(edges, spacing, np.ascontiguousarray(np.moveaxis(inner[::-1], 0, -1)))
+
+    def table(self, dim: int) -> RadialTable:
+        return radial_table([self.pieces()], np.ones((1, dim)), _origin(self.center, dim))
+
+    def combine(self, coef: ArrayLike) -> RadialPotential:
+        pieces = self.pieces()
+        total = np.einsum("ckp,k->cp", pieces.coef, np.asarray(coef, float))
+        return _placed(PiecewiseCubic(pieces.edges, total), self.center)

@@ -1,0 +1,1 @@
+"""Estimators: fit(snapshots) -> self, following scikit-learn's conventions."""

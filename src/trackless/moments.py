@@ -1,0 +1,224 @@
+"""Moments: what the data say, small and additive.
+
+For a run with N particles observed at times t_l with quadrature weights w_l, the self-test loss needs only
+
+    sum_l w_l N G(t_l),   sum_l w_l N delta(t_l),   N (h(t_L) - h(t_0)),   n = sum_l w_l N
+
+(paper, eq. for the normal matrix and vector). They add over runs, whatever their durations and particle
+numbers, and b = (sigma^2/2 * diffusion - energy) / n stays open in sigma. Blocks (groups of runs) and time
+windows are kept apart, so that cross-validation, error bars and streaming are all the same addition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trackless._errors import InputError
+from trackless.basis import Basis
+from trackless.quadrature import RULES, STRIDES
+
+Array = NDArray[np.float64]
+MEMORY = 256_000_000  # bytes that the blocks of one Moments may take
+MAX_BLOCKS = 512
+
+
+class NormalEquations(NamedTuple):
+    """A theta = b, for the loss L(theta) = theta A theta / 2 - b theta (paper, section 3.1)."""
+
+    matrix: Array
+    """A, (K, K)"""
+    vector: Array
+    """b, (K,)"""
+    external: int
+    """how many of the K functions belong to V; they come first"""
+
+    def loss(self, coef: Array) -> float:
+        """L(coef); negative at its minimum."""
+        return float(0.5 * coef @ self.matrix @ coef - self.vector @ coef)
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Additive sums of a data set on two bases, per block and time window.
+
+    Made by :func:`trackless.accumulate`; ``a + b`` merges two data sets.
+
+    Attributes
+    ----------
+    external, interaction : Basis or None
+        The (closed) bases; coefficients are external first.
+    coupling : "mean" or "sum"
+    dim : int
+    quadratic : (blocks, windows, strides, rules, K, K)
+        sum w N G under every quadrature rule, for all snapshots and for every second one.
+    pair : (blocks, windows, strides, rules, K_Phi, K_Phi)
+        The part of ``quadratic`` in which both forces come from the same neighbour.
+    diffusion : (blocks, windows, strides, rules, K)
+        sum w N delta.
+    energy : (blocks, windows, K)
+        N times the change of h over the window.
+    weight : (blocks, windows, strides, rules)
+        n = sum w N.
+    runs : (blocks,)
+        Number of runs in each block.
+    span : (blocks, windows, 2)
+        First and last time of each window (of the block's first run).
+
+    Examples
+    --------
+    >>> import trackless as tl
+    >>> model = tl.models.reference()
+    >>> data = tl.simulate(model, runs=20, duration=0.1, step=1e-3)
+    >>> moments = tl.accumulate(data, model.external_basis, model.interaction_basis)
+    >>> moments.size, moments.blocks
+    (4, 20)
+    >>> first, second = (tl.accumulate(part, model.external_basis, model.interaction_basis)
+    ...                  for part in data.split(0.5))
+    >>> merged = (first + second).normal_equations(sigma=1.0)
+    >>> bool(abs(merged.matrix - moments.normal_equations(sigma=1.0).matrix).max() < 1e-12)
+    True
+    """
+
+    external: Basis | None
+    interaction: Basis | None
+    coupling: str
+    dim: int
+    quadratic: Array
+    pair: Array
+    diffusion: Array
+    energy: Array
+    weight: Array
+    runs: NDArray[np.int64]
+    span: Array
+
+    @property
+    def blocks(self) -> int:
+        """Number of blocks."""
+        return len(self.quadratic)
+
+    @property
+    def windows(self) -> int:
+        """Number of time windows per block."""
+        return self.quadratic.shape[1]
+
+    @property
+    def size(self) -> int:
+        """Number of functions K."""
+        return self.quadratic.shape[-1]
+
+    @property
+    def external_size(self) -> int:
+        """Number of functions of V."""
+        return self.external.size if self.external is not None else 0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """A name per function: V or Phi and the name in its family."""
+        parts = (("V", self.external), ("Phi", self.interaction))
+        return tuple(f"{letter}: {name}" for letter, basis in parts if basis is not None for name in basis.names)
+
+    def __add__(self, other: Moments) -> Moments:
+        if not isinstance(other, Moments):
+            return NotImplemented
+        mine = (self.external, self.interaction, self.coupling, self.dim, self.windows)
+        theirs = (other.external, other.interaction, other.coupling, other.dim, other.windows)
+        for name, a, b in zip(("external", "interaction", "coupling", "dim", "windows"), mine, theirs, strict=True):
+            if a != b:
+                raise InputError(
+                    f"moments differ in {name} ({a!r} and {b!r}) and cannot be added; accumulate both with the same "
+                    "closed bases, for instance moments.external and moments.interaction of the first"
+                )
+        joined = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in _ARRAYS}
+        return replace(self, **joined).coarsened()
+
+    def coarsened(self, blocks: int | None = None) -> Moments:
+        """The same moments in at most ``blocks`` blocks (default: what the memory bound allows)."""
+        limit = bounded_blocks(self.blocks, self.size, len(self.pair[0, 0, 0, 0]), self.windows, blocks)
+        if limit >= self.blocks:
+            return self
+        starts = np.linspace(0, self.blocks, limit, endpoint=False).round().astype(int)
+        summed = {name: np.add.reduceat(getattr(self, name), starts) for name in _ARRAYS if name != "span"}
+        return replace(self, **summed, span=self.span[starts])
+
+    def select(self, blocks: slice | Array | None = None, windows: slice | Array | None = None) -> Moments:
+        """Only some blocks and time windows."""
+        chosen = {name: getattr(self, name) for name in _ARRAYS}
+        if blocks is not None:
+            chosen = {name: values[blocks] for name, values in chosen.items()}
+        if windows is not None:
+            chosen = {name: values if name == "runs" else values[:, windows] for name, values in chosen.items()}
+        return replace(self, **chosen)
+
+    def normal_equations(self, sigma: float, quadrature: str = "trapezoid", stride: int = 1) -> NormalEquations:
+        """A and b from all blocks and windows together.
+
+        A = sum w N G / n,   b = (sigma^2/2 sum w N delta - N dh) / n   (paper, eq. normal_matrix_vector).
+        """
+        q = rule_index(quadrature, stride)
+        total = self.weight[:, :, *q].sum()
+        matrix = self.quadratic[:, :, *q].sum(axis=(0, 1)) / total
+        vector = (0.5 * sigma**2 * self.diffusion[:, :, *q] - self.energy).sum(axis=(0, 1)) / total
+        return NormalEquations(matrix, vector, self.external_size)
+
+    def pair_matrix(self, quadrature: str = "trapezoid", stride: int = 1) -> Array:
+        """The pair part of A's interaction block, (K_Phi, K_Phi): pairs only, without triples."""
+        q = rule_index(quadrature, stride)
+        return self.pair[:, :, *q].sum(axis=(0, 1)) / self.weight[:, :, *q].sum()
+
+    def transformed(
+        self, external: tuple[Basis, Array] | None = None, interaction: tuple[Basis, Array] | None = None
+    ) -> Moments:
+        """Moments of families that are combinations of this one's functions.
+
+        Parameters
+        ----------
+        external, interaction : (basis, matrix), optional
+            The new basis and the matrix (K_old, K_new) with its functions in terms of the old ones. What is left
+            out stays as it is.
+        """
+        parts, bases = [], []
+        sizes = (self.external_size, self.size - self.external_size)
+        for given, basis, size in zip((external, interaction), (self.external, self.interaction), sizes, strict=True):
+            new, matrix = given if given is not None else (basis, np.eye(size))
+            if matrix.shape[0] != size or (new is not None and matrix.shape[1] != new.size):
+                raise InputError(f"transformed: expected a matrix with {size} rows, got shape {matrix.shape}")
+            bases.append(new)
+            parts.append(matrix)
+        change = np.block(
+            [
+                [parts[0], np.zeros((sizes[0], parts[1].shape[1]))],
+                [np.zeros((sizes[1], parts[0].shape[1])), parts[1]],
+            ]
+        )
+        return replace(
+            self,
+            external=bases[0],
+            interaction=bases[1],
+            quadratic=change.T @ self.quadratic @ change,
+            pair=parts[1].T @ self.pair @ parts[1],
+            diffusion=self.diffusion @ change,
+            energy=self.energy @ change,
+        )
+
+
+_ARRAYS = tuple(f.name for f in fields(Moments) if f.name not in ("external", "interaction", "coupling", "dim"))
+
+
+def rule_index(quadrature: str, stride: int = 1) -> tuple[int, int]:
+    """Where a stride and rule are kept in the arrays of :class:`Moments`."""
+    if quadrature not in RULES:
+        raise InputError(f"quadrature: expected one of {', '.join(RULES)}, got {quadrature!r}")
+    if stride not in STRIDES:
+        raise InputError(f"stride: moments are kept for strides {STRIDES}, got {stride}; use snapshots.every(...)")
+    return STRIDES.index(stride), RULES.index(quadrature)
+
+
+def bounded_blocks(wanted: int, size: int, pair_size: int, windows: int, asked: int | None = None) -> int:
+    """How many blocks fit into the memory bound, at most ``wanted`` and (if given) ``asked``."""
+    each = 8 * windows * len(RULES) * len(STRIDES) * (size**2 + pair_size**2 + size)
+    limit = max(1, min(wanted, MEMORY // max(each, 1)))
+    return min(limit, MAX_BLOCKS if asked is None else asked)

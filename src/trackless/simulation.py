@@ -1,0 +1,208 @@
+"""simulate: paths of a known (or fitted) system, seen as snapshots."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trackless import _progress, _threads
+from trackless._errors import InputError
+from trackless._kernels.simulation import simulate_batch
+from trackless.potentials import Potential
+from trackless.slopes import slope_table
+from trackless.snapshots import Snapshots
+from trackless.space import checked_box, side_lengths
+
+Array = NDArray[np.float64]
+LOCKSTEP = 8  # runs advanced together, so that loops over their pairs are long
+GROUP = 32  # batches handed to the threads together
+WIDER = 4.0  # how much further a table reaches when particles left it
+ATTEMPTS = 4
+
+
+def simulate(
+    model: Any,
+    particles: int = 10,
+    runs: int = 100,
+    duration: float = 1.0,
+    step: float = 1e-4,
+    observe_every: float = 1e-2,
+    dim: int = 2,
+    initial: float | ArrayLike | Snapshots = 0.5,
+    labeled: bool = False,
+    accurate: bool = False,
+    box: float | tuple[float, ...] | None = None,
+    coupling: str = "mean",
+    seed: int = 0,
+) -> Snapshots:
+    """Simulate dX_i = -grad V(X_i) dt - (1/N) sum_j grad Phi(X_i - X_j) dt + sigma dW_i.
+
+    Parameters
+    ----------
+    model : Model or fitted estimator
+        Anything with ``external``, ``interaction`` (potentials or None) and ``sigma``; or, for an estimator,
+        ``external_``, ``interaction_`` and ``sigma_``.
+    particles, runs, dim : int
+    duration, observe_every : float
+        Snapshots are taken at 0, observe_every, 2 observe_every, ... up to the duration.
+    step : float
+        Step of the scheme; ``step=observe_every`` gives the discrete-time model.
+    initial : float, array or Snapshots
+        Standard deviation of Gaussian positions; or given positions, (particles, dim) or (runs, particles, dim);
+        or a data set whose first snapshots are the start.
+    labeled : bool
+        Keep the particles in order. By default they are permuted at every snapshot. The paths are the same.
+    accurate : bool
+        Heun's scheme (weak order 2) with steps cut where forces are stiff; ``step`` is then the largest one.
+        Needed for singular interactions.
+    box : float or tuple, optional
+        Sides of a periodic box.
+    coupling : "mean" or "sum"
+    seed : int
+        The same seed gives the same data on any number of threads; more runs continue the sequence.
+
+    Returns
+    -------
+    Snapshots
+
+    Examples
+    --------
+    >>> import trackless as tl
+    >>> tl.simulate(tl.models.reference(), runs=3, duration=0.1, step=1e-3, seed=1)
+    Snapshots(3 runs, 11 times, 10 particles, dim 2, unlabeled)
+    """
+    external, interaction, sigma = _parts(model)
+    if isinstance(initial, Snapshots):
+        dim = initial.dim
+        box = initial.box if box is None else box
+    _check(model, dim, sigma, coupling, particles, runs)
+    substeps, observations = _clock(duration, step, observe_every, accurate)
+    sides = checked_box(box, dim)
+    start = _start(initial, runs, particles, dim, seed, side_lengths(sides, dim))
+    runs, particles = start.shape[:2]
+    if interaction is not None and particles < 2:
+        interaction = None
+    positions = np.empty((runs, observations, particles, dim))
+    batch = 1 if accurate else LOCKSTEP
+    batches = [slice(m, min(m + batch, runs)) for m in range(0, runs, batch)]
+    advance = partial(
+        _advance, start=start, out=positions, seeds=_seeds(seed, runs), external=external, interaction=interaction,
+        lengths=side_lengths(sides, dim), sigma=sigma, scale=1.0 / particles if coupling == "mean" else 1.0, step=step,
+        substeps=substeps, labeled=labeled, accurate=accurate, tables={},
+    )  # fmt: skip
+    groups = [batches[g : g + GROUP] for g in range(0, len(batches), GROUP)]
+    for group in _progress.track(groups, "simulating", len(groups)):
+        _threads.run(advance, group)
+    return Snapshots(positions, np.arange(observations) * observe_every, sides, labeled)
+
+
+def _parts(model: Any) -> tuple[Potential | None, Potential | None, float]:
+    fitted = hasattr(model, "sigma_")
+    names = ("external_", "interaction_", "sigma_") if fitted else ("external", "interaction", "sigma")
+    if not all(hasattr(model, name) for name in names):
+        raise InputError(f"model: expected a model or a fitted estimator, got {model!r}")
+    external, interaction, sigma = (getattr(model, name) for name in names)
+    return external, interaction, float(sigma)
+
+
+def _check(model: Any, dim: int, sigma: float, coupling: str, particles: int, runs: int) -> None:
+    only = getattr(model, "dim", None)
+    if only is not None and only != dim:
+        raise InputError(f"dim: the model {model.name!r} exists in {only} dimensions only, got {dim}")
+    if coupling not in ("mean", "sum"):
+        raise InputError(f"coupling: expected 'mean' or 'sum', got {coupling!r}")
+    if not (np.isfinite(sigma) and sigma >= 0):
+        raise InputError(f"sigma: expected a finite number of at least 0, got {sigma!r}")
+    for name, value in (("particles", particles), ("runs", runs), ("dim", dim)):
+        if value < 1:
+            raise InputError(f"{name}: expected at least 1, got {value}")
+
+
+def _clock(duration: float, step: float, observe_every: float, accurate: bool) -> tuple[int, int]:
+    """Steps per observation and number of observations."""
+    for name, value in (("duration", duration), ("step", step), ("observe_every", observe_every)):
+        if not (np.isfinite(value) and value > 0):
+            raise InputError(f"{name}: expected a positive number, got {value!r}")
+    ratio = observe_every / step
+    substeps = round(ratio)
+    if substeps < 1 or abs(ratio - substeps) > 1e-6 * ratio:
+        raise InputError(f"observe_every ({observe_every:g}) must be a whole multiple of step ({step:g})")
+    intervals = int(duration / observe_every + 1e-6)
+    if intervals < 1:
+        raise InputError(f"duration ({duration:g}) is shorter than observe_every ({observe_every:g})")
+    return substeps, intervals + 1
+
+
+def _start(
+    initial: float | ArrayLike | Snapshots, runs: int, particles: int, dim: int, seed: int, lengths: Array
+) -> Array:
+    """Initial positions, (runs, particles, dim)."""
+    if isinstance(initial, Snapshots):
+        frames = [np.asarray(initial.frame(m % initial.runs, 0), float) for m in range(runs)]
+        if len({frame.shape for frame in frames}) != 1:
+            raise InputError("initial: the first snapshots differ in their number of particles")
+        return np.stack(frames)
+    given = np.asarray(initial, dtype=float)
+    if given.ndim == 0:
+        if not (np.isfinite(given) and given >= 0):
+            raise InputError(f"initial: expected a standard deviation of at least 0, got {initial!r}")
+        # A stream of its own per run, so that more runs continue the sequence.
+        roots = np.random.SeedSequence(seed, spawn_key=(2,)).spawn(runs)
+        spread = np.stack([np.random.Generator(np.random.PCG64(r)).standard_normal((particles, dim)) for r in roots])
+        return float(given) * spread + 0.5 * lengths
+    if given.ndim == 2:
+        given = np.broadcast_to(given, (runs, *given.shape))
+    if given.ndim != 3 or given.shape[2] != dim or not np.isfinite(given).all():
+        raise InputError(f"initial: expected finite positions (runs, particles, {dim}), got shape {given.shape}")
+    return np.ascontiguousarray(given)
+
+
+def _seeds(seed: int, runs: int) -> NDArray[np.uint64]:
+    """Generator states (2, runs, 4): for the noise and for the permutations."""
+    words = [np.random.SeedSequence(seed, spawn_key=(k,)).generate_state(4 * runs, np.uint64) for k in (0, 1)]
+    return np.stack(words).reshape(2, runs, 4)
+
+
+def _advance(
+    batch: slice,
+    start: Array,
+    out: Array,
+    seeds: NDArray[np.uint64],
+    external: Potential | None,
+    interaction: Potential | None,
+    lengths: Array,
+    sigma: float,
+    scale: float,
+    step: float,
+    substeps: int,
+    labeled: bool,
+    accurate: bool,
+    tables: dict[int, Any],
+) -> None:
+    """Simulate one batch; widen the tables and repeat if particles left them."""
+    dim = start.shape[2]
+    duration = step * substeps * out.shape[1]
+    extent = float(np.abs(start).max()) * np.sqrt(dim) + 4 * sigma * np.sqrt(duration) + 1e-6
+    for attempt in range(ATTEMPTS):
+        if attempt not in tables:  # the same for all batches: threads may build it twice, never differently
+            reach = 1.5 * extent * WIDER**attempt
+            tables[attempt] = (
+                slope_table(external, dim, reach, sigma, step, 1.0),
+                slope_table(interaction, dim, 2 * reach, sigma * np.sqrt(2), step, scale),
+                reach,
+            )
+        first, second, reach = tables[attempt]
+        noise, mixing = seeds[:, batch].copy()
+        farthest, farthest_pair = simulate_batch(
+            start[batch], noise, mixing, first, second, interaction is not None, lengths, sigma, scale, step, substeps,
+            labeled, accurate, out[batch],
+        )  # fmt: skip
+        if farthest <= reach and farthest_pair <= 2 * reach and np.isfinite(out[batch]).all():
+            return
+    raise InputError(
+        f"the simulation blew up in runs {batch.start} to {batch.stop - 1} (distances beyond {reach:.3g}): "
+        f"step={step:g} is too large for these forces; use a smaller step or accurate=True"
+    )

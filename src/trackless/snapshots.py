@@ -1,0 +1,298 @@
+"""Snapshots: an unlabeled data set, regular or ragged, in memory or memory-mapped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trackless._errors import InputError
+from trackless.space import Box, checked_box
+
+
+class Snapshots:
+    """Positions of particles at given times, in one or many independent runs.
+
+    Immutable: methods return new objects that share memory with this one where they can. A memory-mapped array
+    is used as it is and read in pieces.
+
+    Parameters
+    ----------
+    positions : array (runs, times, particles, dim), or list of runs
+        A run is an array (times, particles, dim), or a list of arrays (particles, dim) if the number of
+        particles changes from frame to frame. float32 and float64 are kept as they are.
+    times : array (times,), or list of such arrays, one per run
+        Strictly increasing; they need not be equidistant.
+    box : float or sequence of float, optional
+        Side lengths of a periodic box; free space if left out.
+    labeled : bool
+        True only if index i is the same particle in every frame of a run.
+
+    Examples
+    --------
+    >>> import numpy as np, trackless as tl
+    >>> data = tl.Snapshots(np.zeros((3, 5, 4, 2)), times=np.arange(5) * 0.1)
+    >>> data
+    Snapshots(3 runs, 5 times, 4 particles, dim 2, unlabeled)
+    >>> len(data.every(2).times), data.between(0.1, 0.3).positions.shape
+    (3, (3, 3, 4, 2))
+    """
+
+    def __init__(
+        self,
+        positions: ArrayLike | Sequence[Any],
+        times: ArrayLike | Sequence[ArrayLike],
+        box: float | Sequence[float] | None = None,
+        labeled: bool = False,
+    ) -> None:
+        self._labeled = bool(labeled)
+        if isinstance(positions, np.ndarray) and positions.dtype != object:
+            self._array = _floating(positions, "positions")
+            if self._array.ndim != 4:
+                raise InputError(
+                    f"positions: expected shape (runs, times, particles, dim), got {self._array.shape}; "
+                    "a single run needs a leading axis: positions[None]"
+                )
+            self._runs = None
+            self._times = _checked_times(times, self._array.shape[1], "times")
+            self._dim = self._array.shape[3]
+            if 0 in self._array.shape:
+                raise InputError(f"positions: shape {self._array.shape} holds no particles")
+        else:
+            self._array = None
+            self._runs, self._times = _ragged(positions, times)  # type: ignore[arg-type]
+            self._dim = self._runs[0][0].shape[1]
+        self._box = checked_box(box, self._dim)
+        if self._labeled and not self.constant_count:
+            raise InputError("labeled=True: the number of particles changes between frames, so labels cannot be right")
+
+    # What is in it
+
+    @property
+    def regular(self) -> bool:
+        """Whether all runs share their times and number of particles (one array holds them)."""
+        return self._array is not None
+
+    @property
+    def positions(self) -> Any:
+        """Array (runs, times, particles, dim), or a list of runs, each a list of frames (particles, dim)."""
+        if self._array is not None:
+            return self._array
+        return [list(run) for run in self._runs or ()]
+
+    @property
+    def times(self) -> Any:
+        """Array (times,), or a list of them for ragged data."""
+        return self._times
+
+    @property
+    def runs(self) -> int:
+        """Number of independent runs."""
+        return len(self._array) if self._array is not None else len(self._runs or ())
+
+    @property
+    def dim(self) -> int:
+        """Dimension of space."""
+        return self._dim
+
+    @property
+    def box(self) -> Box:
+        """Side lengths of the periodic box, or None."""
+        return self._box
+
+    @property
+    def labeled(self) -> bool:
+        """Whether particle indices mean the same particle at every time."""
+        return self._labeled
+
+    @property
+    def constant_count(self) -> bool:
+        """Whether the number of particles stays the same within every run."""
+        return self._array is not None or all(len({len(f) for f in run}) == 1 for run in self._runs or ())
+
+    @property
+    def frames(self) -> int:
+        """Number of snapshots in all runs together."""
+        if self._array is not None:
+            return self._array.shape[0] * self._array.shape[1]
+        return sum(len(run) for run in self._runs or ())
+
+    def times_of(self, run: int) -> NDArray[np.float64]:
+        """Times of one run."""
+        return self._times if isinstance(self._times, np.ndarray) else self._times[run]
+
+    def counts_of(self, run: int) -> NDArray[np.int64]:
+        """Number of particles in each frame of one run."""
+        if self._array is not None:
+            return np.full(self._array.shape[1], self._array.shape[2], dtype=np.int64)
+        assert self._runs is not None
+        return np.array([len(frame) for frame in self._runs[run]], dtype=np.int64)
+
+    def points_of(self, run: int, first: int, last: int) -> NDArray[Any]:
+        """Positions of frames ``first`` to ``last`` (included) of one run, stacked: (sum of counts, dim)."""
+        if self._array is not None:
+            return self._array[run, first : last + 1].reshape(-1, self._dim)
+        assert self._runs is not None
+        return np.concatenate(self._runs[run][first : last + 1])
+
+    def frame(self, run: int, index: int) -> NDArray[Any]:
+        """Positions of one snapshot, (particles, dim)."""
+        if self._array is not None:
+            return self._array[run, index]
+        assert self._runs is not None
+        return self._runs[run][index]
+
+    def __len__(self) -> int:
+        return self.runs
+
+    def __repr__(self) -> str:
+        label = "labeled" if self._labeled else "unlabeled"
+        if self._array is not None:
+            runs, times, particles, dim = self._array.shape
+            return f"Snapshots({runs} runs, {times} times, {particles} particles, dim {dim}, {label})"
+        return f"Snapshots({self.runs} runs, {self.frames} snapshots, ragged, dim {self._dim}, {label})"
+
+    # Parts of it
+
+    def every(self, stride: int) -> Snapshots:
+        """Every ``stride``-th snapshot, starting with the first."""
+        if stride < 1:
+            raise InputError(f"every: expected a stride of at least 1, got {stride}")
+        return self._select(lambda times: slice(None, None, stride))
+
+    def between(self, start: float, stop: float) -> Snapshots:
+        """The snapshots with start <= time <= stop (a billionth of the span is forgiven)."""
+
+        def chosen(times: NDArray[np.float64]) -> slice:
+            slack = 1e-9 * (times[-1] - times[0])
+            return slice(*np.searchsorted(times, [start - slack, stop + slack]))
+
+        return self._select(chosen)
+
+    def split(self, fraction: float | None = None, parts: int | None = None) -> list[Snapshots]:
+        """Disjoint groups of runs: two (``fraction`` of the runs first), or ``parts`` of about equal size."""
+        if (fraction is None) == (parts is None):
+            raise InputError("split: give either fraction or parts")
+        if fraction is not None:
+            cuts = [0, round(self.runs * fraction), self.runs]
+        else:
+            cuts = np.linspace(0, self.runs, (parts or 0) + 1).round().astype(int).tolist()
+        if len(cuts) < 2 or any(b <= a for a, b in zip(cuts[:-1], cuts[1:], strict=True)):
+            raise InputError(f"split: {self.runs} runs cannot be split into non-empty groups that way")
+        return [self[a:b] for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+
+    def __getitem__(self, runs: slice) -> Snapshots:
+        """A group of runs."""
+        if not isinstance(runs, slice):
+            raise InputError("Snapshots are indexed with a slice of runs, such as data[:100]")
+        if self._array is not None:
+            return self._like(self._array[runs], self._times)
+        assert self._runs is not None
+        return self._like(self._runs[runs], self._times[runs])
+
+    def shuffled(self, seed: int | None = 0) -> Snapshots:
+        """A copy with the particles of every snapshot permuted at random: labels are gone."""
+        generator = np.random.default_rng(seed)
+        if self._array is not None:
+            mixed = generator.permuted(np.broadcast_to(np.arange(self._array.shape[2]), self._array.shape[:3]), axis=-1)
+            return Snapshots(np.take_along_axis(self._array, mixed[..., None], axis=2), self._times, self._box)
+        mixed_runs = [[generator.permutation(frame) for frame in run] for run in self._runs or ()]
+        return Snapshots(mixed_runs, self._times, self._box)
+
+    def check_finite(self, chunk: int = 1 << 22) -> None:
+        """Raise an error that names run, frame and particle if a position is NaN or infinite."""
+        for run in range(self.runs):
+            counts = self.counts_of(run)
+            step = max(1, chunk // max(1, int(counts.max()) * self._dim))
+            for first in range(0, len(counts), step):
+                points = self.points_of(run, first, min(first + step, len(counts)) - 1)
+                if not np.isfinite(points).all():
+                    row = int(np.argmax(~np.isfinite(points).all(axis=1)))
+                    offset = np.concatenate([[0], np.cumsum(counts[first : first + step])])
+                    frame = int(np.searchsorted(offset, row, side="right")) - 1
+                    raise InputError(
+                        f"positions: {points[row].tolist()} at run {run}, frame {first + frame}, "
+                        f"particle {row - int(offset[frame])} is not finite; remove or repair it"
+                    )
+
+    def _select(self, chosen: Any) -> Snapshots:
+        if self._array is not None:
+            part = chosen(self._times)
+            return self._like(self._array[:, part], self._times[part])
+        pairs = [(run[chosen(t)], t[chosen(t)]) for run, t in zip(self._runs or (), self._times, strict=True)]
+        kept = [(run, t) for run, t in pairs if len(run)]
+        if not kept:
+            raise InputError("no snapshot is left in that range of times")
+        return self._like([run for run, _ in kept], [t for _, t in kept])
+
+    def _like(self, positions: Any, times: Any) -> Snapshots:
+        return Snapshots(positions, times, self._box, self._labeled)
+
+
+def concatenate(parts: Sequence[Snapshots]) -> Snapshots:
+    """All runs of several data sets as one (copies if they are regular and alike, ragged otherwise)."""
+    if not parts:
+        raise InputError("concatenate: no data sets given")
+    if any(part.box != parts[0].box or part.dim != parts[0].dim for part in parts):
+        raise InputError("concatenate: the data sets differ in box or dimension")
+    labeled = all(part.labeled for part in parts)
+    first = parts[0]
+    if all(p.regular and np.array_equal(p.times, first.times) for p in parts) and (
+        len({p.positions.shape[2] for p in parts}) == 1
+    ):
+        return Snapshots(np.concatenate([p.positions for p in parts]), first.times, first.box, labeled)
+    runs = [[part.frame(m, i) for i in range(len(part.times_of(m)))] for part in parts for m in range(part.runs)]
+    return Snapshots(runs, [part.times_of(m) for part in parts for m in range(part.runs)], first.box, labeled)
+
+
+def _floating(array: ArrayLike, name: str) -> NDArray[Any]:
+    values = array if isinstance(array, np.ndarray) else np.asarray(array)
+    if values.dtype not in (np.float32, np.float64):
+        if values.dtype.kind not in "iuf":
+            raise InputError(f"{name}: expected numbers, got an array of type {values.dtype}")
+        values = values.astype(np.float64)
+    values = values.view()
+    values.flags.writeable = False
+    return values
+
+
+def _checked_times(times: Any, count: int, name: str) -> NDArray[np.float64]:
+    try:
+        values = np.array(times, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name}: expected {count} numbers, got {times!r}") from None
+    if values.shape != (count,):
+        raise InputError(f"{name}: expected {count} times, one per frame, got shape {values.shape}")
+    if not np.isfinite(values).all():
+        raise InputError(f"{name}: a time is NaN or infinite")
+    falls = np.flatnonzero(np.diff(values) <= 0)
+    if len(falls):
+        i = int(falls[0])
+        raise InputError(f"{name}: times must increase, but frame {i + 1} ({values[i + 1]:g}) follows {values[i]:g}")
+    values.flags.writeable = False
+    return values
+
+
+def _frames_of(run: Any, m: int) -> Iterator[NDArray[Any]]:
+    for i, frame in enumerate(run):
+        points = _floating(frame, f"positions of run {m}, frame {i}")
+        if points.ndim != 2:
+            raise InputError(f"positions of run {m}, frame {i}: expected shape (particles, dim), got {points.shape}")
+        yield points
+
+
+def _ragged(positions: Any, times: Any) -> tuple[list[Any], list[NDArray[np.float64]]]:
+    runs = [tuple(_frames_of(run, m)) for m, run in enumerate(positions)]
+    if not runs or any(not run for run in runs):
+        raise InputError("positions: there is no run, or one without frames")
+    dims = {frame.shape[1] for run in runs for frame in run}
+    if len(dims) != 1:
+        raise InputError(f"positions: frames disagree about the dimension: {sorted(dims)}")
+    shared = np.ndim(times[0]) == 0 if len(times) else True
+    per_run = [times] * len(runs) if shared else list(times)
+    if len(per_run) != len(runs):
+        raise InputError(f"times: expected one array per run ({len(runs)}), got {len(per_run)}")
+    checked = [_checked_times(t, len(run), f"times of run {m}") for m, (t, run) in enumerate(zip(per_run, runs, strict=True))]
+    return runs, checked

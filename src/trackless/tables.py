@@ -1,0 +1,181 @@
+"""Families of functions as tables that kernels read: piecewise cubics, no transcendental functions.
+
+Every radial family is the same thing to a kernel: cells in r, and in each cell a few functions that are cubic
+polynomials there. A B-spline dictionary has 4 functions per cell, a family of K smooth functions has all K.
+Value, slope and curvature come from the same polynomial, so the weak form holds exactly for the tabulated
+function: tabulating changes the basis a little, never the consistency of the equations (MATH: "one dictionary
+serves every radial basis"). Beyond its ends a table continues linearly, which keeps it a C1 potential.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trackless.potentials import RadialPotential
+
+Array = NDArray[np.float64]
+
+
+class RadialTable(NamedTuple):
+    """Functions of q = |(x - origin) / stretch|, grouped by stretch (one group unless anisotropic)."""
+
+    origin: Array
+    """(dim,)"""
+    squares: Array
+    """(groups, dim): 1 / stretch^2"""
+    group_start: NDArray[np.int64]
+    """(groups + 1,): group g holds the functions group_start[g] .. group_start[g + 1]"""
+    bottom: float
+    """where the first cell starts"""
+    bins_per_unit: float
+    cell_of: NDArray[np.int64]
+    """(groups, bins): uniform bins -> cell; bin 0 lies below the table, the last one above"""
+    left: Array
+    """(cells,): expansion point of each cell"""
+    first: NDArray[np.int64]
+    """(cells,): the first function that is not zero in the cell; unused where ``dense``"""
+    coef: Array
+    """(width, cells, 4): coefficients of 1, u, u^2, u^3 with u = q - left, of the functions from ``first`` on"""
+    dense: bool
+    """True: every function of a group is kept in every cell; False: one group, ``width`` functions per cell"""
+    size: int
+    """number of functions"""
+
+
+class TensorTable(NamedTuple):
+    """Products of uniform cubic B-splines, one per direction; a cell touches 4^dim of them."""
+
+    lower: Array
+    """(dim,)"""
+    cells_per_unit: Array
+    """(dim,)"""
+    cells: NDArray[np.int64]
+    """(dim,): number of cells; there are cells + 3 splines in a direction"""
+    fold: NDArray[np.int64]
+    """(product of cells + 3): flat spline index -> function, -1 where the function is left out"""
+    origin: Array
+    """(dim,), always 0; the bounds say where the grid lies"""
+    size: int
+    """number of functions"""
+
+
+class Pieces(NamedTuple):
+    """One group of piecewise cubics on [bottom, top], before it is compressed into a table."""
+
+    edges: Array
+    """(cells + 1,), increasing; multiples of ``spacing`` above the first"""
+    spacing: float
+    coef: Array
+    """(cells, functions, 4)"""
+
+
+def empty_table(dim: int) -> RadialTable:
+    """A table of no functions: stands for a potential that is left out."""
+    pieces = Pieces(np.array([0.0, 1.0]), 1.0, np.zeros((1, 0, 4)))
+    return radial_table([pieces], np.ones((1, dim)), np.zeros(dim))
+
+
+def tabulated(
+    functions: Sequence[RadialPotential], bottom: float, top: float, tolerance: float = 1e-5, most: int = 4096
+) -> Pieces:
+    """Cubic Hermite pieces of radial profiles on a uniform grid, fine enough for their slopes.
+
+    The grid is doubled until the slope between nodes agrees to ``tolerance`` of its largest value (the default
+    is far below what data can tell, and gives tables that stay in cache), or there are ``most`` cells (a kink, as
+    in a clamped core, then costs one cell).
+    """
+    cells = 128
+    while True:
+        nodes = np.linspace(bottom, top, cells + 1)
+        coef = _hermite(functions, nodes)
+        if cells >= most:
+            break
+        middle = nodes[:-1] + 0.37 * (nodes[1] - nodes[0])
+        u = middle - nodes[:-1]
+        slope = coef[:, :, 1] + u[:, None] * (2 * coef[:, :, 2] + 3 * u[:, None] * coef[:, :, 3])
+        exact = np.stack([f.slope(middle) for f in functions], axis=1)
+        if np.all(np.abs(slope - exact) <= tolerance * np.abs(exact).max(axis=0)):
+            break
+        cells *= 2
+    return Pieces(nodes, nodes[1] - nodes[0], coef)
+
+
+def _hermite(functions: Sequence[RadialPotential], nodes: Array) -> Array:
+    value = np.stack([f.profile(nodes) for f in functions], axis=1)
+    slope = np.stack([f.slope(nodes) for f in functions], axis=1)
+    h = nodes[1] - nodes[0]
+    rise = np.diff(value, axis=0) / h
+    quadratic = (3 * rise - 2 * slope[:-1] - slope[1:]) / h
+    cubic = (slope[:-1] + slope[1:] - 2 * rise) / h**2
+    return np.stack([value[:-1], slope[:-1], quadratic, cubic], axis=-1)
+
+
+def radial_table(groups: Sequence[Pieces], squares: Array, origin: Array) -> RadialTable:
+    """Compress groups of pieces (each with its own stretch, same range) into one table."""
+    bottom, top = float(groups[0].edges[0]), float(groups[0].edges[-1])
+    sizes = [pieces.coef.shape[1] for pieces in groups]
+    width = max(max(_widest(pieces.coef) for pieces in groups), 1)
+    dense = len(groups) > 1 or 2 * width > sizes[0]
+    if dense:
+        width = max(*sizes, 1)
+    bins = round((top - bottom) / min(pieces.spacing for pieces in groups))
+    middles = bottom + (np.arange(bins) + 0.5) * (top - bottom) / bins
+    cell_of, left, first, coef = [], [], [], []
+    cells = 0
+    for pieces in groups:
+        extended = _with_linear_ends(pieces)
+        starts, narrow = _compressed(extended, width)
+        inside = np.searchsorted(pieces.edges, middles, side="right") - 1
+        cell_of.append(np.concatenate([[0], inside + 1, [len(extended) - 1]]) + cells)
+        left.append(np.concatenate([[bottom], pieces.edges[:-1], [top]]))
+        first.append(starts)
+        coef.append(narrow)
+        cells += len(extended)
+    return RadialTable(
+        origin=np.ascontiguousarray(origin, float),
+        squares=np.ascontiguousarray(squares, float),
+        group_start=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        bottom=bottom,
+        bins_per_unit=bins / (top - bottom),
+        cell_of=np.asarray(cell_of, dtype=np.int64),
+        left=np.concatenate(left),
+        first=np.concatenate(first).astype(np.int64),
+        coef=np.ascontiguousarray(np.concatenate(coef).transpose(1, 0, 2)),
+        dense=dense,
+        size=sum(sizes),
+    )
+
+
+def _with_linear_ends(pieces: Pieces) -> Array:
+    """Coefficients with a cell below and a cell above that go on linearly."""
+    u = pieces.edges[-1] - pieces.edges[-2]
+    c0, c1, c2, c3 = np.moveaxis(pieces.coef[-1], -1, 0)
+    zero = np.zeros_like(c0)
+    above = np.stack([c0 + u * (c1 + u * (c2 + u * c3)), c1 + u * (2 * c2 + 3 * u * c3), zero, zero], axis=-1)
+    below = pieces.coef[0].copy()
+    below[:, 2:] = 0
+    return np.concatenate([below[None], pieces.coef, above[None]])
+
+
+def _widest(coef: Array) -> int:
+    """The largest span of functions that are not zero in one cell."""
+    used = np.any(coef != 0, axis=-1)
+    spans = [np.ptp(np.flatnonzero(row)) + 1 for row in used if row.any()]
+    return int(max(spans, default=1)) if coef.shape[1] else 0
+
+
+def _compressed(coef: Array, width: int) -> tuple[NDArray[np.int64], Array]:
+    """First function and the ``width`` functions from there on, per cell."""
+    used = np.any(coef != 0, axis=-1)
+    functions = coef.shape[1]
+    starts = np.where(used.any(axis=1), used.argmax(axis=1) if functions else 0, 0)
+    starts = np.minimum(starts, max(functions - width, 0))
+    narrow = np.zeros((len(coef), width, 4))
+    for cell, start in enumerate(starts):
+        part = coef[cell, start : start + width]
+        narrow[cell, : len(part)] = part
+    return starts, narrow

@@ -1,0 +1,201 @@
+"""Tensor-product cubic splines: non-radial V, and even non-radial Phi, in two and three dimensions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trackless._errors import InputError
+from trackless.basis import Basis, Role
+from trackless.exploration import Exploration
+from trackless.potentials import Potential
+from trackless.tables import TensorTable
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class TensorSpline(Potential):
+    """sum over a grid of coef[a, b, ...] B_a(x_1) B_b(x_2) ...; outside the grid it goes on linearly.
+
+    Attributes
+    ----------
+    lower, upper : (dim,)
+        Ends of the grid.
+    coef : (n_1, ..., n_dim)
+        A direction with n coefficients has n - 3 cells.
+    """
+
+    lower: Array
+    upper: Array
+    coef: Array
+
+    def _sum(self, x: ArrayLike, orders: tuple[int, ...]) -> Array:
+        points = np.asarray(x, float)
+        index, product = _products(
+            points.reshape(-1, points.shape[-1]), self.lower, self.upper, self.coef.shape, orders
+        )
+        return (self.coef.reshape(-1)[index] * product).sum(axis=1).reshape(points.shape[:-1])
+
+    def __call__(self, x: ArrayLike) -> Array:
+        return self._sum(x, (0,) * self.coef.ndim)
+
+    def gradient(self, x: ArrayLike) -> Array:
+        return np.stack([self._sum(x, tuple(np.eye(self.coef.ndim, dtype=int)[k])) for k in range(self.coef.ndim)], -1)
+
+    def laplacian(self, x: ArrayLike) -> Array:
+        second = 2 * np.eye(self.coef.ndim, dtype=int)
+        return np.sum([self._sum(x, tuple(second[k])) for k in range(self.coef.ndim)], axis=0)
+
+
+def _splines(x: Array, lower: float, upper: float, cells: int, order: int) -> tuple[NDArray[np.int64], Array]:
+    """First spline and the derivatives of the four splines that are not zero at each x."""
+    per_unit = cells / (upper - lower)
+    t = (x - lower) * per_unit
+    inside = np.clip(t, 0.0, cells)
+    start = np.minimum(inside.astype(np.int64), cells - 1)
+    u = inside - start
+    v = 1 - u
+    value = np.stack([v**3, 4 - 6 * u**2 + 3 * u**3, 4 - 6 * v**2 + 3 * v**3, u**3], axis=1) / 6
+    slope = np.stack([-0.5 * v**2, -2 * u + 1.5 * u**2, 2 * v - 1.5 * v**2, 0.5 * u**2], axis=1)
+    if order == 0:
+        return start, value + (t - inside)[:, None] * slope
+    if order == 1:
+        return start, slope * per_unit
+    second = np.stack([v, 3 * u - 2, 3 * v - 2, u], axis=1) * per_unit**2
+    return start, np.where((t == inside)[:, None], second, 0.0)
+
+
+@dataclass(frozen=True)
+class TensorSplines(Basis):
+    """Products of cubic B-splines on a grid, for potentials that are not radial (2 or 3 dimensions).
+
+    For an interaction the functions are made even. Functions that the data hardly reach are left out, and so
+    is one in the middle, because constants cannot be seen.
+
+    Parameters
+    ----------
+    count : int
+        Splines per direction, at least 4.
+    lower, upper : tuple of float, optional
+        Ends of the grid; from the data if left out.
+
+    Examples
+    --------
+    >>> import trackless as tl
+    >>> data = tl.simulate(tl.models.anisotropic(), runs=20, duration=0.1, step=1e-3, observe_every=1e-2)
+    >>> model = tl.SelfTest(tl.TensorSplines(5), tl.TensorSplines(6), sigma=1.0).fit(data)
+    >>> model.external_.gradient([[0.1, 0.2]]).shape
+    (1, 2)
+    """
+
+    count: int = 10
+    lower: tuple[float, ...] | None = None
+    upper: tuple[float, ...] | None = None
+    even: bool | None = None
+    fold: tuple[int, ...] | None = field(default=None, repr=False)
+
+    @property
+    def size(self) -> int:
+        return max(self.fold) + 1 if self.fold is not None else self.count**2
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        if not self.closed:
+            return tuple(f"tensor spline {k}" for k in range(self.size))
+        fold = np.asarray(self.fold)
+        assert self.lower is not None and self.upper is not None
+        names = []
+        for k in range(self.size):
+            cell = np.array(np.unravel_index(int(np.argmax(fold == k)), (self.count,) * len(self.lower)))
+            low, up = np.asarray(self.lower), np.asarray(self.upper)
+            spot = low + (cell - 1) * (up - low) / (self.count - 3)
+            names.append("spline at (" + ", ".join(f"{s:.3g}" for s in spot) + ")")
+        return tuple(names)
+
+    @property
+    def closed(self) -> bool:
+        return self.fold is not None
+
+    def adapted(self, explored: Exploration, role: Role) -> TensorSplines:
+        if self.closed:
+            return self
+        sample = explored.displacements if role == "interaction" else explored.positions
+        dim = sample.shape[1]
+        if dim not in (2, 3):
+            raise InputError(f"TensorSplines: made for 2 or 3 dimensions, the data have {dim}; use networks instead")
+        if self.count < 4:
+            raise InputError(f"TensorSplines: expected at least 4 splines per direction, got {self.count}")
+        if role == "interaction":
+            sample = np.concatenate([sample, -sample])
+        low = np.quantile(sample, 0.001, axis=0) if self.lower is None else np.asarray(self.lower, float)
+        up = np.quantile(sample, 0.999, axis=0) if self.upper is None else np.asarray(self.upper, float)
+        if role == "interaction":
+            up = np.maximum(np.abs(low), np.abs(up))
+            low = -up
+        shape = (self.count,) * dim
+        reached = _reached(sample, low, up, self.count)
+        fold = _fold(reached, shape, even=role == "interaction")
+        return replace(
+            self,
+            lower=tuple(low.tolist()),
+            upper=tuple(up.tolist()),
+            even=role == "interaction",
+            fold=tuple(fold.tolist()),
+        )
+
+    def table(self, dim: int) -> TensorTable:
+        if self.fold is None or self.lower is None or self.upper is None:
+            raise InputError("TensorSplines: adapt the family to data first: basis.adapted(explore(snapshots), role)")
+        if len(self.lower) != dim:
+            raise InputError(f"TensorSplines: adapted to {len(self.lower)} dimensions, the data have {dim}")
+        lower, upper = np.asarray(self.lower), np.asarray(self.upper)
+        cells = np.full(dim, self.count - 3)
+        return TensorTable(lower, cells / (upper - lower), cells, np.asarray(self.fold), np.zeros(dim), self.size)
+
+    def combine(self, coef: ArrayLike) -> TensorSpline:
+        assert self.fold is not None and self.lower is not None and self.upper is not None
+        fold = np.asarray(self.fold)
+        full = np.where(fold >= 0, np.asarray(coef, float)[np.maximum(fold, 0)], 0.0)
+        shape = (self.count,) * len(self.lower)
+        return TensorSpline(np.asarray(self.lower), np.asarray(self.upper), full.reshape(shape))
+
+
+def _products(
+    points: Array, lower: Array, upper: Array, shape: tuple[int, ...], orders: tuple[int, ...]
+) -> tuple[NDArray[np.int64], Array]:
+    """Flat indices and derivatives of the 4^dim products that are not zero at each point, (points, 4^dim)."""
+    index = np.zeros((len(points), 1), dtype=np.int64)
+    product = np.ones((len(points), 1))
+    for k, (count, order) in enumerate(zip(shape, orders, strict=True)):
+        start, values = _splines(points[:, k], lower[k], upper[k], count - 3, order)
+        local = start[:, None] + np.arange(4)
+        index = (index[:, :, None] * count + local[:, None, :]).reshape(len(points), -1)
+        product = (product[:, :, None] * values[:, None, :]).reshape(len(points), -1)
+    return index, product
+
+
+def _reached(sample: Array, lower: Array, upper: Array, count: int) -> Array:
+    """Sum of each spline over (a part of) the sample, flat."""
+    part = sample[:: -(-len(sample) // 50_000)]
+    dim = part.shape[1]
+    index, product = _products(part, lower, upper, (count,) * dim, (0,) * dim)
+    return np.bincount(index.ravel(), weights=np.abs(product).ravel(), minlength=count**dim)
+
+
+def _fold(reached: Array, shape: tuple[int, ...], even: bool) -> NDArray[np.int64]:
+    """Number the functions that are kept: -1 for those hardly reached and for one in the middle."""
+    total = reached + reached[::-1] if even else reached  # flat reversal is the mirror image
+    kept = total > 1e-4 * total.max()
+    kept[np.argmax(total)] = False  # the constant
+    if even:
+        kept &= kept[::-1]
+    label = np.arange(len(total))
+    if even:
+        label = np.minimum(label, label[::-1])
+    used = np.unique(label[kept])
+    number = np.full(len(total), -1)
+    number[kept] = np.searchsorted(used, label[kept])
+    return number
