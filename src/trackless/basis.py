@@ -150,9 +150,8 @@ class RadialFunctions(Basis):
         center = _closed_center(self.center, explored, role)
         stretches = [f.stretch for f in self.functions if isinstance(f, Stretched)]
         shortest = min((min(s) for s in stretches), default=1.0)
-        top = 1.01 * explored.farthest(role, 0.0 if center is None else center) / min(shortest, 1.0)
-        sample = explored.distances() if role == "interaction" else explored.radii(0.0 if center is None else center)
-        bottom = 0.0 if self._finite_at_zero() or not len(sample) else float(sample.min())
+        top = 1.01 * explored.farthest(role, center) / min(shortest, 1.0)
+        bottom = 0.0 if self._finite_at_zero() else float(explored.reached(role, center).min())
         return RadialFunctions(self.functions, self._names, center, (bottom, max(top, bottom + 1e-9)))
 
     def _finite_at_zero(self) -> bool:
@@ -234,9 +233,7 @@ class GaussianRBF(Basis):
         if self.r_max is not None:
             r_max = self.r_max
         else:
-            origin = 0.0 if center is None else center
-            sample = explored.distances() if role == "interaction" else explored.radii(origin)
-            r_max = float(np.quantile(sample, 0.99))
+            r_max = float(np.quantile(explored.reached(role, center), 0.99))
         return replace(self, center=center)._functions(r_max).adapted(explored, role)
 
     def table(self, dim: int) -> RadialTable:
@@ -322,8 +319,7 @@ class RadialSplines(Basis):
         if self.closed:
             return self
         center = _closed_center(self.center, explored, role)
-        origin = 0.0 if center is None else center
-        sample = explored.distances() if role == "interaction" else explored.radii(origin)
+        sample = explored.reached(role, center)
         if not len(sample):
             raise InputError("RadialSplines: there are no pairs of particles to take the range from")
         top = self._top if self._top is not None else float(np.quantile(sample, 0.999))

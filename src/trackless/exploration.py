@@ -5,7 +5,8 @@ Bounds come from all snapshots, everything else from a fixed, evenly spread samp
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,72 +21,80 @@ SAMPLE_PARTICLES = 500  # at most this many particles of a sampled frame
 CHUNK = 1 << 22  # numbers looked at together
 
 
-@dataclass(frozen=True)
 class Exploration:
-    """Where the particles were.
+    """Where the particles were; samples are drawn when they are first asked for.
 
     Attributes
     ----------
     lower, upper : (dim,)
         Bounding box of all positions.
-    mean : (dim,)
-        Mean position of the sample.
-    positions : (P, dim)
-        Sampled positions.
-    displacements : (Q, dim)
-        Sampled displacements x_i - x_j of pairs (nearest image), one of each pair.
     """
 
-    lower: Array
-    upper: Array
-    mean: Array
-    positions: Array
-    displacements: Array
+    def __init__(self, snapshots: Snapshots) -> None:
+        self.lower, self.upper = _bounds(snapshots)
+        if not (np.isfinite(self.lower).all() and np.isfinite(self.upper).all()):
+            snapshots.check_finite()
+            raise InputError("positions: there is no particle in any snapshot")
+        self._snapshots = snapshots
+
+    @cached_property
+    def _sample(self) -> tuple[Array, Array]:
+        positions, displacements = [], []
+        for stack in _sampled_stacks(self._snapshots):
+            i, j = np.triu_indices(stack.shape[1], 1)
+            positions.append(stack.reshape(-1, stack.shape[2]))
+            pairs = displacement(stack[:, i], stack[:, j], self._snapshots.box)
+            displacements.append(pairs.reshape(-1, stack.shape[2]))
+        return np.concatenate(positions), np.concatenate(displacements)
+
+    @property
+    def positions(self) -> Array:
+        """Sampled positions, (P, dim)."""
+        return self._sample[0]
+
+    @property
+    def displacements(self) -> Array:
+        """Sampled displacements x_i - x_j (nearest image), one of each pair, (Q, dim)."""
+        return self._sample[1]
+
+    @property
+    def mean(self) -> Array:
+        """Mean sampled position, (dim,)."""
+        return self.positions.mean(axis=0)
 
     def radii(self, center: ArrayLike = 0.0) -> Array:
         """Sampled distances from a centre, (P,)."""
         return np.linalg.norm(self.positions - np.asarray(center, float), axis=-1)
 
+    @cached_property
     def distances(self) -> Array:
         """Sampled pair distances, (Q,)."""
         return np.linalg.norm(self.displacements, axis=-1)
 
-    def farthest(self, role: str, center: ArrayLike = 0.0) -> float:
+    def reached(self, role: str, center: ArrayLike | None = None) -> Array:
+        """Sampled distances that a radial function of this role was evaluated at."""
+        return self.distances if role == "interaction" else self.radii(0.0 if center is None else center)
+
+    def farthest(self, role: str, center: ArrayLike | None = None) -> float:
         """No particle (no pair) of the data is farther away than this."""
         if role == "interaction":
             return float(np.linalg.norm(self.upper - self.lower))
-        center = np.asarray(center, float)
+        center = np.zeros_like(self.lower) if center is None else np.asarray(center, float)
         return float(np.linalg.norm(np.maximum(np.abs(self.upper - center), np.abs(self.lower - center))))
 
 
 def explore(snapshots: Snapshots) -> Exploration:
-    """Bounds of all positions and a sample of positions and pair displacements.
-
-    Raises an error that names the first position that is not finite.
+    """Look at all positions once; an error names the first that is not finite.
 
     Examples
     --------
     >>> import trackless as tl
     >>> data = tl.simulate(tl.models.reference(), runs=4, duration=0.1, step=1e-2, observe_every=1e-2)
-    >>> bool(explore(data).distances().max() < explore(data).farthest("interaction"))
+    >>> explored = explore(data)
+    >>> bool(explored.distances.max() < explored.farthest("interaction"))
     True
     """
-    lower, upper = _bounds(snapshots)
-    if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
-        snapshots.check_finite()
-    frames = _sampled_frames(snapshots)
-    positions, displacements = [], []
-    for run, index in frames:
-        points = np.asarray(snapshots.frame(run, index), dtype=np.float64)
-        if len(points) > SAMPLE_PARTICLES:
-            points = points[:: -(-len(points) // SAMPLE_PARTICLES)]
-        positions.append(points)
-        i, j = np.triu_indices(len(points), 1)
-        displacements.append(displacement(points[i], points[j], snapshots.box))
-    sampled = np.concatenate(positions)
-    if not len(sampled):
-        raise InputError("positions: the sampled snapshots hold no particle")
-    return Exploration(lower, upper, sampled.mean(axis=0), sampled, np.concatenate(displacements))
+    return Exploration(snapshots)
 
 
 def _bounds(snapshots: Snapshots) -> tuple[Array, Array]:
@@ -105,20 +114,29 @@ def _bounds(snapshots: Snapshots) -> tuple[Array, Array]:
     return lower, upper
 
 
-def _sampled_frames(snapshots: Snapshots) -> list[tuple[int, int]]:
-    """(run, frame) of an evenly spread, deterministic sample with about SAMPLE_PAIRS pairs."""
-    typical = min(int(np.max(snapshots.counts_of(0))), SAMPLE_PARTICLES)
-    wanted = max(1, SAMPLE_PAIRS // max(1, typical * (typical - 1) // 2))
+def _sampled_stacks(snapshots: Snapshots) -> Iterator[Array]:
+    """Stacks (frames, particles, dim) of an evenly spread, deterministic sample of about SAMPLE_PAIRS pairs."""
+    typical = max(2, min(int(np.max(snapshots.counts_of(0))), SAMPLE_PARTICLES))
+    wanted = max(1, SAMPLE_PAIRS // (typical * (typical - 1) // 2))
     lengths = np.array([len(snapshots.times_of(m)) for m in range(snapshots.runs)])
     ends = np.cumsum(lengths)
-    # A golden-ratio sequence visits runs and times evenly whatever the lengths.
     total = int(ends[-1])
     if wanted >= total:
         chosen = np.arange(total)
-    else:
+    else:  # a golden-ratio sequence visits runs and times evenly whatever the lengths
         chosen = np.unique((np.arange(wanted) * 0.6180339887498949 % 1.0 * total).astype(np.int64))
     runs = np.searchsorted(ends, chosen, side="right")
-    return [(int(m), int(c - (ends[m] - lengths[m]))) for m, c in zip(runs, chosen, strict=True)]
+    frames = chosen - (ends - lengths)[runs]
+    if snapshots.regular:
+        array = snapshots.positions
+        thin = -(-array.shape[2] // SAMPLE_PARTICLES)
+        for first in range(0, len(runs), 4096):
+            part = slice(first, first + 4096)
+            yield np.asarray(array[runs[part], frames[part]][:, ::thin], dtype=np.float64)
+    else:
+        for m, index in zip(runs.tolist(), frames.tolist(), strict=True):
+            points = np.asarray(snapshots.frame(m, index), dtype=np.float64)
+            yield points[None, :: max(1, -(-len(points) // SAMPLE_PARTICLES))]
 
 
 def radial_density(sample: ArrayLike, grid: ArrayLike, bandwidth: float = 0.15) -> Array:

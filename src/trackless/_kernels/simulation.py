@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from trackless._kernels import FAST
 from trackless._kernels.radial import pair_offsets
-from trackless._kernels.random import next_normal, shuffle
+from trackless._kernels.random import fill_normals, shuffle
 from trackless._kernels.tensor import tensor_functions, tensor_room
 from trackless.tables import TensorTable
 
@@ -43,13 +43,13 @@ class TensorPotential(NamedTuple):
     safe_step: float
 
 
-def gradients(potential, offsets, n, out, scratch):
+def gradients(potential, offsets, n, out, scratch, cells, adaptive):
     """Gradients at ``offsets`` (dim, n) into ``out``; returns the largest q and the smallest safe step."""
     raise NotImplementedError("called from compiled code only")
 
 
 @njit(fastmath=FAST)
-def radial_gradients(potential, offsets, n, out, scratch):
+def radial_gradients(potential, offsets, n, out, scratch, cells, adaptive):
     coef, safe_step = potential.coef, potential.safe_step
     dim = offsets.shape[0]
     last = coef.shape[1] - 1
@@ -67,19 +67,24 @@ def radial_gradients(potential, offsets, n, out, scratch):
             farthest = max(farthest, q)
             position = (q - potential.bottom) * potential.cells_per_unit + 1.0
             cell = min(max(int(position), 0), last)
-            t = position - cell
-            scratch[0, p] = (coef[g, cell, 0] + t * (coef[g, cell, 1] + t * coef[g, cell, 2])) / max(q, 1e-12)
-            scratch[1, p] = safe_step[g, cell]
+            cells[p] = cell
+            scratch[0, p] = position - cell
+            scratch[1, p] = 1.0 / max(q, 1e-12)
         for p in range(n):
-            step = min(step, scratch[1, p])
+            cell = cells[p]
+            t = scratch[0, p]
+            scratch[1, p] *= coef[g, cell, 0] + t * (coef[g, cell, 1] + t * coef[g, cell, 2])
+        if adaptive:
+            for p in range(n):
+                step = min(step, safe_step[g, cells[p]])
         for k in range(dim):
             s = potential.squares[g, k]
             if g == 0:
                 for p in range(n):
-                    out[k, p] = s * scratch[0, p] * offsets[k, p]
+                    out[k, p] = s * scratch[1, p] * offsets[k, p]
             else:
                 for p in range(n):
-                    out[k, p] += s * scratch[0, p] * offsets[k, p]
+                    out[k, p] += s * scratch[1, p] * offsets[k, p]
     return farthest, step
 
 
@@ -103,11 +108,11 @@ def tensor_gradients(potential, offsets, n, out):
 
 
 @overload(gradients, jit_options={"fastmath": FAST})
-def _gradients(potential, offsets, n, out, scratch):
-    def radial(potential, offsets, n, out, scratch):
-        return radial_gradients(potential, offsets, n, out, scratch)
+def _gradients(potential, offsets, n, out, scratch, cells, adaptive):
+    def radial(potential, offsets, n, out, scratch, cells, adaptive):
+        return radial_gradients(potential, offsets, n, out, scratch, cells, adaptive)
 
-    def tensor(potential, offsets, n, out, scratch):
+    def tensor(potential, offsets, n, out, scratch, cells, adaptive):
         return tensor_gradients(potential, offsets, n, out)
 
     return {SlopeTable: radial, TensorPotential: tensor}.get(getattr(potential, "instance_class", None))
@@ -130,7 +135,8 @@ def list_pairs(n, runs, begin, of_i, of_j):
 
 @njit(fastmath=FAST)
 def all_forces(
-    x, n, runs, external, interaction, interacting, lengths, scale, force, offsets, pushes, scratch, of_i, of_j, listed
+    x, n, runs, external, interaction, interacting, lengths, scale, force, offsets, pushes, scratch, cells,
+    of_i, of_j, listed, adaptive,
 ):  # fmt: skip
     """-drift of every particle into ``force`` (dim, runs n).
 
@@ -141,7 +147,7 @@ def all_forces(
     for k in range(dim):
         for p in range(total):
             offsets[k, p] = x[k, p] - external_origin(external, k)
-    farthest, step = gradients(external, offsets, total, force, scratch)
+    farthest, step = gradients(external, offsets, total, force, scratch, cells, adaptive)
     farthest_pair = 0.0
     if interacting:
         row = 0
@@ -151,7 +157,7 @@ def all_forces(
             else:
                 count, row = list_pairs(n, runs, row, of_i, of_j)
             pair_offsets(x, count, of_i, of_j, lengths, offsets)
-            distance, pair_step = gradients(interaction, offsets, count, pushes, scratch)
+            distance, pair_step = gradients(interaction, offsets, count, pushes, scratch, cells, adaptive)
             farthest_pair = max(farthest_pair, distance)
             step = min(step, pair_step)
             for k in range(dim):
@@ -208,11 +214,13 @@ def simulate_batch(
     x = np.empty((dim, total))
     trial = np.empty((dim, total))
     kick = np.empty((dim, total))
+    normals = np.empty(n * dim)
     force = np.empty((dim, total))
     force_after = np.empty((dim, total))
     offsets = np.empty((dim, room))
     pushes = np.empty((dim, room))
     scratch = np.empty((2, room))
+    cells = np.empty(room, np.int64)
     of_i = np.empty(room, np.int64)
     of_j = np.empty(room, np.int64)
     listed = 0
@@ -231,7 +239,7 @@ def simulate_batch(
         while (accurate and left > 1e-9 * step) or (not accurate and t > 0 and count < substeps):
             distance, pair_distance, safe = all_forces(
                 x, n, runs, external, interaction, interacting, lengths, scale, force, offsets, pushes, scratch,
-                of_i, of_j, listed,
+                cells, of_i, of_j, listed, accurate,
             )  # fmt: skip
             farthest = max(farthest, distance)
             farthest_pair = max(farthest_pair, pair_distance)
@@ -240,16 +248,17 @@ def simulate_batch(
                 h = left / np.ceil(left / min(step, safe) - 1e-9)
             size = sigma * np.sqrt(h)
             for b in range(runs):
+                fill_normals(noise, b, normals, n * dim)
                 for i in range(n):
                     for k in range(dim):
-                        kick[k, b * n + i] = size * next_normal(noise, b)
+                        kick[k, b * n + i] = size * normals[i * dim + k]
             if accurate:
                 for k in range(dim):
                     for p in range(total):
                         trial[k, p] = x[k, p] - h * force[k, p] + kick[k, p]
                 all_forces(
                     trial, n, runs, external, interaction, interacting, lengths, scale, force_after, offsets, pushes,
-                    scratch, of_i, of_j, listed,
+                    scratch, cells, of_i, of_j, listed, False,
                 )  # fmt: skip
                 for k in range(dim):
                     for p in range(total):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,6 @@ class SelfTest(BaseEstimator):
         equations = moments.normal_equations(sigma, self.quadrature)
         check_reached(equations, moments.names)
         solution = self._solve(moments, sigma)
-        k = moments.external_size
         self.moments_ = moments
         self.external_basis_, self.interaction_basis_ = moments.external, moments.interaction
         self.sigma_ = sigma
@@ -92,11 +92,20 @@ class SelfTest(BaseEstimator):
         self.lambda_ = solution.ridge
         self.loss_ = equations.loss(solution.coef)
         self.condition_numbers_ = condition_numbers(equations)
-        self.external_: Potential | None = moments.external.combine(self.coef_[:k]) if moments.external else None
-        self.interaction_: Potential | None = (
-            moments.interaction.combine(self.coef_[k:]) if moments.interaction else None
-        )
+        self._set_potentials()
         return self
+
+    def _set_potentials(self) -> None:
+        external, interaction = self.external_basis_, self.interaction_basis_
+        k = external.size if external is not None else 0
+        self.external_: Potential | None = external.combine(self.coef_[:k]) if external is not None else None
+        self.interaction_: Potential | None = interaction.combine(self.coef_[k:]) if interaction is not None else None
+
+    def save(self, path: str | Path, overwrite: bool = False) -> None:
+        """Write the fitted estimator as plain data; :func:`trackless.load` reads it back."""
+        from trackless.files.results import save  # files know estimators, not the other way round
+
+        save(self, path, overwrite)
 
     def score(self, X: Snapshots | Moments, y: Any = None) -> float:
         """Minus the self-test loss of the fitted potentials on other data (higher is better)."""

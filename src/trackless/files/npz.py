@@ -1,0 +1,79 @@
+"""NPZ and NPY: arrays as they are, no pickles."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trackless._errors import InputError
+from trackless.snapshots import Snapshots
+
+VERSION = 1
+
+
+def write(snapshots: Snapshots, path: Path) -> None:
+    """Regular data as one array; ragged data as stacked points with counts and lengths."""
+    box = np.asarray(snapshots.box if snapshots.box is not None else [], float)
+    common: dict[str, Any] = {"format": np.array(VERSION), "box": box, "labeled": np.array(snapshots.labeled)}
+    if snapshots.regular:
+        np.savez(path, positions=snapshots.positions, times=snapshots.times, **common)
+        return
+    runs = range(snapshots.runs)
+    counts = [snapshots.counts_of(m) for m in runs]
+    np.savez(
+        path,
+        points=np.concatenate([snapshots.points_of(m, 0, len(counts[m]) - 1) for m in runs]),
+        times=np.concatenate([snapshots.times_of(m) for m in runs]),
+        counts=np.concatenate(counts),
+        lengths=np.array([len(c) for c in counts]),
+        **common,
+    )
+
+
+def read(path: Path, dt: float | None = None) -> Snapshots:
+    """Read what :func:`write` wrote, or any archive with ``positions`` and ``times`` (or ``dt``)."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = dict(archive)
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError(f"{path}: not a readable NPZ archive of plain arrays ({error})") from None
+    version = int(arrays.get("format", VERSION))
+    if version != VERSION:
+        raise InputError(f"{path}: written in format {version}, this version reads {VERSION}; update trackless")
+    box = arrays["box"].tolist() if "box" in arrays and arrays["box"].size else None
+    labeled = bool(arrays.get("labeled", False))
+    if "positions" in arrays:
+        times = arrays.get("times")
+        if times is None:
+            times = _times(path, dt, arrays["positions"])
+        return Snapshots(arrays["positions"], times, box, labeled)
+    missing = {"points", "times", "counts", "lengths"} - set(arrays)
+    if missing:
+        raise InputError(f"{path}: expected arrays positions and times, found {', '.join(sorted(arrays)) or 'none'}")
+    frames = np.split(arrays["points"], np.cumsum(arrays["counts"])[:-1])
+    ends = np.cumsum(arrays["lengths"])
+    starts = ends - arrays["lengths"]
+    runs = [frames[a:b] for a, b in zip(starts, ends, strict=True)]
+    return Snapshots(runs, np.split(arrays["times"], ends[:-1]), box, labeled)
+
+
+def read_array(path: Path, dt: float | None = None) -> Snapshots:
+    """A memory-mapped array (runs, times, particles, dim), or (times, particles, dim) for one run."""
+    try:
+        positions = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise InputError(f"{path}: not a readable NPY array ({error})") from None
+    if positions.ndim == 3:
+        positions = positions[None]
+    return Snapshots(positions, _times(path, dt, positions))
+
+
+def _times(path: Path, dt: float | None, positions: np.ndarray) -> np.ndarray:
+    if dt is None:
+        raise InputError(f"{path}: the file holds no times; give the time between frames (dt=, --dt)")
+    if positions.ndim != 4:
+        raise InputError(f"{path}: expected positions (runs, times, particles, dim), got shape {positions.shape}")
+    return np.arange(positions.shape[1]) * dt
