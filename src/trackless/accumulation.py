@@ -134,6 +134,8 @@ def _check(snapshots: Snapshots, external: Basis | None, interaction: Basis | No
     for name, basis in (("external", external), ("interaction", interaction)):
         if basis is not None and not isinstance(basis, Basis):
             raise InputError(f"{name}: expected a basis such as tl.RadialSplines(20), got {basis!r}")
+    if getattr(interaction, "center", None) is not None:
+        raise InputError("center: an interaction depends on differences of positions, it has no centre")
     if coupling not in ("mean", "sum"):
         raise InputError(f"coupling: expected 'mean' or 'sum', got {coupling!r}")
     if coupling == "mean" and not snapshots.constant_count:
@@ -291,33 +293,37 @@ def _run_task(
     class_of = np.tile(piece.class_of, len(runs))
     by_class = np.argsort(class_of, kind="stable")
     energy = np.zeros((counts.size, external.size + interaction.size))
+    centered = _at_centre(points, starts, external)
     coincident = np.zeros(counts.size, dtype=bool)
     quadratic, pair, diffusion = accumulate_task(
         points, starts, scales, side_lengths(snapshots.box, snapshots.dim), entry[by_class], class_of[by_class],
         piece.weights, external, interaction, energy, coincident,
     )  # fmt: skip
-    _check_result(task, snapshots, energy, coincident, interaction)
+    if not np.isfinite(energy).all():
+        snapshots.check_finite()
+        raise InputError("a basis function is not finite at some particle or pair; check the family's functions")
+    _check_tips(task, centered, external, "a particle lies at the centre")
+    _check_tips(task, coincident, interaction, "two particles coincide")
     by_run = energy.reshape(len(runs), frames, -1).sum(axis=0)
     change = by_run[-1] * piece.closes - by_run[0] * piece.opens
     weight = np.bincount(piece.class_of, counts.sum(axis=0)[piece.order], len(piece.weights)) @ piece.weights
     return quadratic, pair, diffusion, change, weight
 
 
-def _check_result(
-    task: Task,
-    snapshots: Snapshots,
-    energy: Array,
-    coincident: NDArray[np.bool_],
-    interaction: RadialTable | TensorTable,
-) -> None:
-    if not np.isfinite(energy).all():
-        snapshots.check_finite()
-        raise InputError("a basis function is not finite at some particle or pair; check the family's functions")
-    if coincident.any() and isinstance(interaction, RadialTable) and _slopes_at_zero(interaction).any():
-        run, frame = divmod(int(np.argmax(coincident)), task.piece.last - task.piece.first + 1)
+def _at_centre(points: Array, starts: NDArray[np.int64], table: RadialTable | TensorTable) -> NDArray[np.bool_]:
+    """Whether a particle of each snapshot lies where distances are measured from."""
+    if not (isinstance(table, RadialTable) and _slopes_at_zero(table).any()):
+        return np.zeros(len(starts) - 1, dtype=bool)
+    at = np.flatnonzero((np.abs(points - table.origin) < 1e-12).all(axis=1))
+    return np.histogram(at, starts)[0] > 0
+
+
+def _check_tips(task: Task, found: NDArray[np.bool_], table: RadialTable | TensorTable, what: str) -> None:
+    if found.any() and isinstance(table, RadialTable) and _slopes_at_zero(table).any():
+        run, frame = divmod(int(np.argmax(found)), task.piece.last - task.piece.first + 1)
         raise InputError(
-            f"two particles coincide in run {task.runs[run]}, frame {task.piece.first + frame}, where a function with "
-            "a slope at r = 0 has no Laplacian; remove the duplicate, or use functions that are flat at 0 "
+            f"{what} in run {task.runs[run]}, frame {task.piece.first + frame}, where a function with "
+            "a slope at r = 0 has no Laplacian; remove the particle, or use functions that are flat at 0 "
             "(tl.RadialSplines(..., flat_center=True))"
         )
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from math import factorial
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.interpolate import BSpline, PPoly
+from scipy.interpolate import BSpline
 
 from trackless._errors import InputError
 from trackless.exploration import Exploration
@@ -28,7 +29,7 @@ from trackless.potentials import (
     as_radial,
 )
 from trackless.shapes import Gaussian
-from trackless.tables import Pieces, RadialTable, TensorTable, radial_table, tabulated
+from trackless.tables import TIP, Pieces, RadialTable, TensorTable, radial_table, rounded, tabulated
 
 Role = Literal["external", "interaction"]
 Center = tuple[float, ...] | Literal["mean"] | None
@@ -117,6 +118,11 @@ class RadialFunctions(Basis):
         self._names = tuple(names) if names is not None else tuple(f"f{k}" for k in range(len(self.functions)))
         if len(self._names) != len(self.functions):
             raise InputError(f"names: expected {len(self.functions)}, got {len(self._names)}")
+        for f in self.functions:
+            if np.any(getattr(f, "origin", 0.0)):
+                raise InputError(f"RadialFunctions: {f} has a centre of its own; give center= to the family instead")
+            if center is not None and isinstance(f, Stretched):
+                raise InputError(f"center: expected None for stretched functions, which are about 0, got {center!r}")
         self.center = center
         self.reach = reach
 
@@ -179,6 +185,12 @@ class RadialFunctions(Basis):
         if all(isinstance(f, RadialPotential) for f in self.functions):
             return _placed(RadialSum(self.functions, values), self.center)  # type: ignore[arg-type]
         return PotentialSum(self.functions, values)
+
+
+def _cleaned(coef: Array) -> Array:
+    """Exact zeros where a spline has no support, so that kernels can skip it."""
+    support = np.abs(coef).max(axis=-1) > 1e-13 * np.abs(coef).max(axis=(0, 2))
+    return np.where(support[..., None], coef, 0.0)
 
 
 def _radial(function: RadialPotential | Stretched) -> RadialPotential:
@@ -259,7 +271,8 @@ class RadialSplines(Basis):
     cutoff : float, optional
         Upper end at which value and slope are 0 (interactions).
     flat_center : bool
-        Enforce g'(0) = 0, without which the Laplacian diverges at r = 0 (needs lower = 0).
+        Enforce g'(0) = 0 (needs lower = 0). Otherwise a slope at 0 is rounded within 1/256 of the range, because
+        the Laplacian of a tip diverges.
     knots : tuple of float, optional
         Interior and end knots instead of equidistant ones; they say the count.
     center : tuple of float, "mean", or None
@@ -284,12 +297,14 @@ class RadialSplines(Basis):
 
     def __post_init__(self) -> None:
         # Frozen and small: a wrong range is easier to understand here than in a kernel.
-        if self.cutoff is not None and self.upper is not None and self.upper != self.cutoff:
-            raise InputError(f"RadialSplines: cutoff {self.cutoff:g} is the upper end, drop upper={self.upper:g}")
         if self.knots is not None:
             object.__setattr__(self, "count", len(self.knots) + 2 - self._dropped)
             object.__setattr__(self, "lower", float(self.knots[0]))
             object.__setattr__(self, "upper", float(self.knots[-1]))
+        if self.cutoff is not None and self.upper is not None and self.upper != self.cutoff:
+            raise InputError(
+                f"RadialSplines: cutoff {self.cutoff:g} is the upper end, drop upper={self.upper:g} or end the knots there"
+            )
         if self.count < 2:
             raise InputError(f"RadialSplines: expected at least 2 functions, got {self.count}")
 
@@ -341,16 +356,17 @@ class RadialSplines(Basis):
         if self.flat_center and low != 0:
             raise InputError(f"RadialSplines: flat_center needs lower=0, got {low:g}")
         intervals = self.count + self._dropped - 3
-        if self.knots is None:
-            return np.linspace(low, top, intervals + 1), (top - low) / intervals
+        if self.knots is None:  # fine enough to round the tip inside the first cell
+            finer = max(1, round(TIP / intervals))
+            return np.linspace(low, top, intervals + 1), (top - low) / (intervals * finer)
         spacing = (top - low) / self._cells
         steps = np.round((np.asarray(self.knots) - low) / spacing)
         if np.any(np.diff(steps) < 1):
             raise InputError(f"knots: expected increasing and at least {spacing:g} apart, got {self.knots}")
         return low + spacing * steps, spacing
 
-    def _raw(self) -> tuple[Array, Array]:
-        """Full knot vector and the matrix (raw splines, functions) of what is kept and joined."""
+    def spline_parts(self) -> tuple[Array, Array]:
+        """Full knot vector, and the matrix (B-splines, functions) of what is kept and joined."""
         edges, _ = self._edges()
         full = np.concatenate([[edges[0]] * 3, edges, [edges[-1]] * 3])
         joined = np.eye(len(full) - 4)
@@ -360,17 +376,19 @@ class RadialSplines(Basis):
         return full, joined[:, : self.count]
 
     def _greville(self) -> Array:
-        full, joined = self._raw()
+        full, joined = self.spline_parts()
         centers = np.array([full[k + 1 : k + 4].mean() for k in range(len(joined))])
         return (joined * centers[:, None]).sum(axis=0) / joined.sum(axis=0)
 
     def pieces(self) -> Pieces:
         """The functions as piecewise cubics."""
         edges, spacing = self._edges()
-        full, joined = self._raw()
-        polynomial = PPoly.from_spline(BSpline(full, joined, 3))
-        inner = polynomial.c[:, 3 : 3 + len(edges) - 1]  # the repeated end knots make empty cells
-        return Pieces(edges, spacing, np.ascontiguousarray(np.moveaxis(inner[::-1], 0, -1)))
+        full, joined = self.spline_parts()
+        spline = BSpline(full, joined, 3)
+        taylor = [spline(edges[:-1], nu=order) / factorial(order) for order in range(4)]
+        pieces = Pieces(edges, spacing, _cleaned(np.stack(taylor, axis=-1)))
+        steps = max(1, round(edges[-1] / TIP / spacing))
+        return rounded(pieces, steps * spacing) if edges[0] == 0 else pieces
 
     def table(self, dim: int) -> RadialTable:
         return radial_table([self.pieces()], np.ones((1, dim)), _origin(self.center, dim))

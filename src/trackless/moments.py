@@ -137,6 +137,8 @@ class Moments:
 
     def coarsened(self, blocks: int | None = None) -> Moments:
         """The same moments in at most ``blocks`` blocks (default: what the memory bound allows)."""
+        if blocks is not None and blocks < 1:
+            raise InputError(f"blocks: expected at least 1, got {blocks}")
         limit = bounded_blocks(self.blocks, self.size, len(self.pair[0, 0, 0, 0]), self.windows, blocks)
         if limit >= self.blocks:
             return self

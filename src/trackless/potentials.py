@@ -76,6 +76,8 @@ class RadialPotential(Potential):
     def laplacian(self, x: ArrayLike) -> Array:
         offset = np.asarray(x, float) - self.origin
         r = np.linalg.norm(offset, axis=-1)
+        if offset.shape[-1] == 1:  # 0 times an infinite slope / r would be NaN at a tip
+            return self.curvature(r)
         with np.errstate(divide="ignore", invalid="ignore"):
             slope_over_r = self.slope(r) / r
         # g'(r)/r -> g''(0) at the centre when g'(0) = 0; otherwise the Laplacian diverges there.

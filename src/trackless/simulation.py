@@ -89,7 +89,7 @@ def simulate(
     batch = 1 if accurate else LOCKSTEP
     batches = [slice(m, min(m + batch, runs)) for m in range(0, runs, batch)]
     advance = partial(
-        _advance, start=start, out=positions, seeds=_seeds(seed, runs), external=external, interaction=interaction,
+        _advance, start=start, widest=_widest(initial, start, side_lengths(sides, dim)), out=positions, seeds=_seeds(seed, runs), external=external, interaction=interaction,
         lengths=side_lengths(sides, dim), sigma=sigma, scale=1.0 / particles if coupling == "mean" else 1.0, step=step,
         substeps=substeps, labeled=labeled, accurate=accurate, tables={},
     )  # fmt: skip
@@ -105,6 +105,8 @@ def _parts(model: Any) -> tuple[Potential | None, Potential | None, float]:
     if not all(hasattr(model, name) for name in names):
         raise InputError(f"model: expected a model or a fitted estimator, got {model!r}")
     external, interaction, sigma = (getattr(model, name) for name in names)
+    if sigma is None:
+        raise InputError("sigma: the model has none; a fitted estimator or a Model is needed")
     return external, interaction, float(sigma)
 
 
@@ -160,6 +162,13 @@ def _start(
     return np.ascontiguousarray(given)
 
 
+def _widest(initial: float | ArrayLike | Snapshots, start: Array, lengths: Array) -> float:
+    """How far out coordinates start. It fixes the tables, so for random ones it must not depend on the draw."""
+    if not isinstance(initial, Snapshots) and np.ndim(initial) == 0:
+        return 6 * float(initial) + 0.5 * float(lengths.max())  # type: ignore[arg-type]
+    return float(np.abs(start).max())
+
+
 def _seeds(seed: int, runs: int) -> NDArray[np.uint64]:
     """Generator states (2, runs, 4): for the noise and for the permutations."""
     words = [np.random.SeedSequence(seed, spawn_key=(k,)).generate_state(4 * runs, np.uint64) for k in (0, 1)]
@@ -169,6 +178,7 @@ def _seeds(seed: int, runs: int) -> NDArray[np.uint64]:
 def _advance(
     batch: slice,
     start: Array,
+    widest: float,
     out: Array,
     seeds: NDArray[np.uint64],
     external: Potential | None,
@@ -185,7 +195,7 @@ def _advance(
     """Simulate one batch; widen the tables and repeat if particles left them."""
     dim = start.shape[2]
     duration = step * substeps * out.shape[1]
-    extent = float(np.abs(start).max()) * np.sqrt(dim) + 4 * sigma * np.sqrt(duration) + 1e-6
+    extent = widest * np.sqrt(dim) + 4 * sigma * np.sqrt(duration) + 1e-6
     for attempt in range(ATTEMPTS):
         if attempt not in tables:  # the same for all batches: threads may build it twice, never differently
             reach = 1.5 * extent * WIDER**attempt

@@ -65,6 +65,8 @@ def _groups(potential: Potential | None, dim: int) -> list[tuple[tuple[float, ..
     if isinstance(potential, Stretched):
         return [(potential.stretch, potential.inner)]
     if isinstance(potential, PotentialSum):
+        if any(isinstance(term, RadialPotential) and np.any(term.origin) for term in potential.terms):
+            raise InputError("simulate: the terms of a PotentialSum must be centred at the origin")
         return [
             (stretch, RadialSum((inner,), (weight,)))
             for term, weight in zip(potential.terms, potential.weights, strict=True)

@@ -248,7 +248,10 @@ def concatenate(parts: Sequence[Snapshots]) -> Snapshots:
 
 
 def _floating(array: ArrayLike, name: str) -> NDArray[Any]:
-    values = array if isinstance(array, np.ndarray) else np.asarray(array)
+    try:
+        values = array if isinstance(array, np.ndarray) else np.asarray(array)
+    except ValueError as error:
+        raise InputError(f"{name}: not an array of numbers ({error})") from None
     if values.dtype not in (np.float32, np.float64):
         if values.dtype.kind not in "iuf":
             raise InputError(f"{name}: expected numbers, got an array of type {values.dtype}")
@@ -284,6 +287,9 @@ def _frames_of(run: Any, m: int) -> Iterator[NDArray[Any]]:
 
 
 def _ragged(positions: Any, times: Any) -> tuple[list[Any], list[NDArray[np.float64]]]:
+    for name, value in (("positions", positions), ("times", times)):
+        if not hasattr(value, "__iter__") or isinstance(value, str):
+            raise InputError(f"{name}: expected an array or one array per run, got {value!r}")
     runs = [tuple(_frames_of(run, m)) for m, run in enumerate(positions)]
     if not runs or any(not run for run in runs):
         raise InputError("positions: there is no run, or one without frames")

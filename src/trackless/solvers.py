@@ -14,6 +14,9 @@ Array = NDArray[np.float64]
 FALLBACK = 1e-6  # the paper's lambda where the L-curve has no corner
 FLAT = 0.01  # curvature below which there is none
 CANDIDATES = 200
+# The paper does not say which lambdas it tries. Beyond 1e-4 of the largest eigenvalue a ridge competes with
+# directions that the data determine well, and its results can be reproduced only below (see docs/concepts.md).
+SMALLEST, LARGEST = 1e-12, 1e-4
 REACHED = 1e-13  # a function is unreached if its share of the normal matrix is below this
 
 
@@ -70,13 +73,14 @@ def lcurve(equations: NormalEquations) -> Solution:
     values, vectors = np.linalg.eigh(equations.matrix)
     values = np.maximum(values, 0.0)
     projected = vectors.T @ equations.vector
-    candidates = np.logspace(-12, 0, CANDIDATES) * values[-1]
+    candidates = np.geomspace(SMALLEST, LARGEST, CANDIDATES) * values[-1]
     filtered = projected / (values + candidates[:, None])
     size = 0.5 * np.log((filtered**2).sum(axis=1))
     misfit = 0.5 * np.log(((candidates[:, None] * filtered) ** 2).sum(axis=1))
     curvature = _curvature(misfit, size)
     best = int(np.argmax(curvature))
-    corner = bool(abs(curvature[best]) >= FLAT)
+    # A bend still growing at the end of the range belongs to a corner outside it.
+    corner = bool(curvature[best] >= FLAT and best < CANDIDATES - 3)
     strength = float(candidates[best]) if corner else FALLBACK
     coef = vectors @ (projected / (values + strength))
     return Solution(coef, strength, candidates, curvature, corner)

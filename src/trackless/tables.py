@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from trackless.potentials import RadialPotential
 
 Array = NDArray[np.float64]
+TIP = 256  # functions with a slope at r = 0 are rounded below this part of their range
 
 
 class RadialTable(NamedTuple):
@@ -86,7 +87,7 @@ def tabulated(
 
     The grid is doubled until the slope between nodes agrees to ``tolerance`` of its largest value (the default
     is far below what data can tell, and gives tables that stay in cache), or there are ``most`` cells (a kink, as
-    in a clamped core, then costs one cell).
+    in a clamped core, then costs one cell). Tips at r = 0 are rounded, see :func:`rounded`.
     """
     cells = 128
     while True:
@@ -101,7 +102,45 @@ def tabulated(
         if np.all(np.abs(slope - exact) <= tolerance * np.abs(exact).max(axis=0)):
             break
         cells *= 2
-    return Pieces(nodes, nodes[1] - nodes[0], coef)
+    pieces = Pieces(nodes, nodes[1] - nodes[0], coef)
+    return rounded(pieces, top / min(cells, TIP)) if bottom == 0 else pieces
+
+
+def rounded(pieces: Pieces, radius: float) -> Pieces:
+    """Replace functions with a slope at r = 0 by a parabola below ``radius`` (a multiple of the spacing).
+
+    The Laplacian of a tip is g'(0) (d - 1) / r: in two dimensions its variance is infinite, so that one particle
+    close to the centre can ruin a fit, and in one dimension a delta function is missing altogether. The rounded
+    function is again a potential, value and slope are continuous, and no snapshot sees a divergence.
+    """
+    tips = np.abs(pieces.coef[0, :, 1]) > 1e-12 * np.abs(pieces.coef[:, :, 1]).max(axis=0)
+    if not tips.any():
+        return pieces
+    pieces = _with_edge(pieces, radius)
+    below = np.searchsorted(pieces.edges, radius * (1 - 1e-9))  # cells that end at the radius or before
+    value, slope = pieces.coef[below, tips, 0], pieces.coef[below, tips, 1]
+    left = pieces.edges[:below, None]
+    coef = pieces.coef.copy()
+    coef[:below, tips, 0] = value + 0.5 * slope * (left**2 / radius - radius)
+    coef[:below, tips, 1] = slope * left / radius
+    coef[:below, tips, 2] = 0.5 * slope / radius
+    coef[:below, tips, 3] = 0.0
+    return pieces._replace(coef=coef)
+
+
+def _with_edge(pieces: Pieces, radius: float) -> Pieces:
+    """The same functions with one more edge, unless it is there already."""
+    cell = int(np.searchsorted(pieces.edges, radius * (1 + 1e-9))) - 1
+    u = radius - pieces.edges[cell]
+    if u < 1e-6 * radius:
+        return pieces
+    c0, c1, c2, c3 = np.moveaxis(pieces.coef[cell], -1, 0)
+    shifted = np.stack(
+        [c0 + u * (c1 + u * (c2 + u * c3)), c1 + u * (2 * c2 + 3 * u * c3), c2 + 3 * u * c3, c3], axis=-1
+    )
+    return pieces._replace(
+        edges=np.insert(pieces.edges, cell + 1, radius), coef=np.insert(pieces.coef, cell + 1, shifted, axis=0)
+    )
 
 
 def _hermite(functions: Sequence[RadialPotential], nodes: Array) -> Array:
@@ -119,7 +158,9 @@ def radial_table(groups: Sequence[Pieces], squares: Array, origin: Array) -> Rad
     bottom, top = float(groups[0].edges[0]), float(groups[0].edges[-1])
     sizes = [pieces.coef.shape[1] for pieces in groups]
     width = max(max(_widest(pieces.coef) for pieces in groups), 1)
-    dense = len(groups) > 1 or 2 * width > sizes[0]
+    # Local kernels know neither stretches nor more than the 4 functions of a cubic B-spline cell.
+    local = len(groups) == 1 and 2 * width <= sizes[0] and width <= 4 and bool(np.all(squares == 1))
+    dense = not local
     if dense:
         width = max(*sizes, 1)
     bins = round((top - bottom) / min(pieces.spacing for pieces in groups))

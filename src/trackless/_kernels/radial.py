@@ -27,9 +27,9 @@ def radial_distances(table, group, offsets, n, cells, work):
             work[0, p] += square
             work[2, p] += s * square
     for p in range(n):
-        q = np.sqrt(work[0, p])
         # q = 0 has no direction; a tiny distance keeps the limit of g'(q)/q for flat functions.
-        inverse = 1.0 / max(q, 1e-12)
+        q = max(np.sqrt(work[0, p]), 1e-12)
+        inverse = 1.0 / q
         work[0, p] = q
         work[1, p] = inverse
         work[2, p] = work[2, p] * inverse * inverse

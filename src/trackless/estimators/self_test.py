@@ -143,7 +143,10 @@ def checked_sigma(sigma: Any) -> float:
     """A noise intensity as a positive number."""
     if sigma is None:
         raise InputError("sigma: the noise intensity is needed; sigma^2 = 2 D, with D the diffusion constant")
-    value = float(sigma)
+    try:
+        value = float(sigma)
+    except (TypeError, ValueError):
+        raise InputError(f"sigma: expected a number, got {sigma!r}") from None
     if not (np.isfinite(value) and value >= 0):
         raise InputError(f"sigma: expected a finite number of at least 0, got {sigma!r}")
     return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -68,7 +69,8 @@ def _columns(path: Path) -> dict[str, NDArray[np.float64]]:
             raise InputError(f"{path}: expected a first line with column names such as run,time,x,y; found {header.strip()!r}")
         wanted = [k for k, name in enumerate(names) if name in {"run", "time", "t", "frame", "particle", *AXES}]
         try:
-            values = np.loadtxt(file, delimiter=",", usecols=wanted, ndmin=2, comments=None)
+            with warnings.catch_warnings(action="ignore"):  # an empty file gets an error of its own below
+                values = np.loadtxt(file, delimiter=",", usecols=wanted, ndmin=2, comments=None)
         except ValueError as error:
             raise InputError(f"{path}: a line is not made of numbers ({error})") from None
     if not len(values):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -17,28 +18,31 @@ VERSION = 1
 def write(snapshots: Snapshots, path: Path) -> None:
     """Regular data as one array; ragged data as stacked points with counts and lengths."""
     box = np.asarray(snapshots.box if snapshots.box is not None else [], float)
-    common: dict[str, Any] = {"format": np.array(VERSION), "box": box, "labeled": np.array(snapshots.labeled)}
+    arrays: dict[str, Any] = {"format": np.array(VERSION), "box": box, "labeled": np.array(snapshots.labeled)}
     if snapshots.regular:
-        np.savez(path, positions=snapshots.positions, times=snapshots.times, **common)
-        return
-    runs = range(snapshots.runs)
-    counts = [snapshots.counts_of(m) for m in runs]
-    np.savez(
-        path,
-        points=np.concatenate([snapshots.points_of(m, 0, len(counts[m]) - 1) for m in runs]),
-        times=np.concatenate([snapshots.times_of(m) for m in runs]),
-        counts=np.concatenate(counts),
-        lengths=np.array([len(c) for c in counts]),
-        **common,
-    )
+        arrays |= {"positions": snapshots.positions, "times": snapshots.times}
+    else:
+        runs = range(snapshots.runs)
+        counts = [snapshots.counts_of(m) for m in runs]
+        arrays |= {
+            "points": np.concatenate([snapshots.points_of(m, 0, len(counts[m]) - 1) for m in runs]),
+            "times": np.concatenate([snapshots.times_of(m) for m in runs]),
+            "counts": np.concatenate(counts),
+            "lengths": np.array([len(c) for c in counts]),
+        }
+    with path.open("wb") as file:  # given a name, savez would add its own ending to ".NPZ"
+        np.savez(file, **arrays)
 
 
 def read(path: Path, dt: float | None = None) -> Snapshots:
     """Read what :func:`write` wrote, or any archive with ``positions`` and ``times`` (or ``dt``)."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        archive = np.load(path, allow_pickle=False)
+        if isinstance(archive, np.ndarray):
+            raise ValueError("it holds a single array, as .npy files do")
+        with archive:
             arrays = dict(archive)
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise InputError(f"{path}: not a readable NPZ archive of plain arrays ({error})") from None
     version = int(arrays.get("format", VERSION))
     if version != VERSION:
@@ -64,6 +68,9 @@ def read_array(path: Path, dt: float | None = None) -> Snapshots:
     """A memory-mapped array (runs, times, particles, dim), or (times, particles, dim) for one run."""
     try:
         positions = np.load(path, mmap_mode="r", allow_pickle=False)
+        if not isinstance(positions, np.ndarray):
+            positions.close()
+            raise ValueError("it is an archive of several arrays, as .npz files are")
     except (ValueError, OSError, EOFError) as error:
         raise InputError(f"{path}: not a readable NPY array ({error})") from None
     if positions.ndim == 3:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+import zlib
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,7 @@ def load(path: str | Path) -> Any:
             }
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, OSError, EOFError, NotImplementedError) as error:
         raise InputError(f"{path}: not a result saved by trackless ({error})") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise InputError(f"{path}: not a result saved by trackless")
@@ -97,7 +98,7 @@ def _plain(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     if isinstance(value, dict):
         return {"map": {str(k): _plain(v, arrays) for k, v in value.items()}}
     if isinstance(value, basis.RadialFunctions):
-        reach = value.reach or (0.0, 10.0)
+        reach = value.reach or (0.0 if value._finite_at_zero() else 1e-2, 10.0)
         functions = [_plain(_saveable(f, reach), arrays) for f in value.functions]
         rest = {"names": list(value.names), "center": _plain(value.center, arrays), "reach": _plain(value.reach, arrays)}
         return {"type": "RadialFunctions", "functions": functions, **rest}

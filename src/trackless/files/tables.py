@@ -47,9 +47,13 @@ def read(path: str | Path | Sequence[str | Path], dt: float | None = None) -> Sn
 
 def write(snapshots: Snapshots, path: str | Path, overwrite: bool = False) -> None:
     """Write snapshots as ``.npz`` (exact and compact) or ``.csv`` (run, time, [particle,] x, y[, z])."""
-    file = Path(path)
-    writer = WRITERS.get(file.suffix.lower())
-    if writer is None:
-        raise InputError(f"{file}: cannot write {file.suffix or 'a file without ending'}; known: {', '.join(WRITERS)}")
-    with replacing(file, overwrite) as temporary:
+    writer = WRITERS[check_writable(Path(path)).suffix.lower()]
+    with replacing(path, overwrite) as temporary:
         writer(snapshots, temporary)
+
+
+def check_writable(path: Path) -> Path:
+    """The path, if its ending is one we write."""
+    if path.suffix.lower() not in WRITERS:
+        raise InputError(f"{path}: cannot write {path.suffix or 'a file without ending'}; known: {', '.join(WRITERS)}")
+    return path

@@ -1,0 +1,132 @@
+"""Speed as ratios: the kernels against plain NumPy, timed in one run on one machine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from trackless import models
+from trackless._kernels import FAST
+from trackless._threads import get_threads
+from trackless._threads import run as run_threads
+from trackless.accumulation import accumulate, closed_bases
+from trackless.basis import Basis, RadialSplines
+from trackless.benchmarks import baselines
+from trackless.quadrature import weights
+from trackless.simulation import simulate
+from trackless.snapshots import Snapshots
+
+# Floating-point operations per pair with the four oracle functions: offsets and distance 10, cell 6,
+# two functions 2 x 17, forces 2 x 12, pair part 3, and the products 4 x 5 / 2 x 20 x 2 / 45.
+FLOPS_PER_PAIR = 10 + 6 + 34 + 24 + 3 + 9
+
+
+class Comparison(NamedTuple):
+    """One line of the benchmark."""
+
+    what: str
+    ours: str
+    baseline: str
+    ratio: float | None
+
+
+def measure(quick: bool = False, seed: int = 0) -> list[Comparison]:
+    """Accumulation on two bases, simulation, and how far the kernel is from the processor's peak."""
+    model = models.reference()
+    runs = 200 if quick else 2000
+    data = simulate(model, runs=runs, step=1e-3, observe_every=1e-3, seed=seed)
+    dictionary = (RadialSplines(20), RadialSplines(80))
+    oracle = (model.external_basis, model.interaction_basis)
+    families = (
+        (baselines.given_functions(model.external_basis), baselines.given_functions(model.interaction_basis)),
+        None,
+    )
+    results = []
+    seconds_oracle = 0.0
+    for name, bases, slow in zip(("oracle basis, 4 functions", "100 splines"), (oracle, dictionary), families, strict=True):
+        closed = closed_bases(data, *bases)
+        if slow is None:
+            slow = tuple(baselines.splines(basis) for basis in closed)  # type: ignore[arg-type]
+        ours, theirs = _accumulation(data, closed, slow, quick)
+        seconds_oracle = seconds_oracle or ours
+        results.append(
+            Comparison(
+                f"accumulate {runs} x 1001 snapshots of 10, {name}",
+                f"{ours:.2f} s, {data.frames / ours / 1e3:.0f} k/s",
+                f"{theirs:.0f} s (scaled)",
+                theirs / ours,
+            )
+        )
+    pairs = data.frames * 45 / seconds_oracle
+    peak = peak_flops()
+    share = pairs * FLOPS_PER_PAIR / peak
+    results.append(
+        Comparison("pairs per second, oracle basis", f"{pairs / 1e6:.0f} M/s", f"{share:.0%} of {peak / 1e9:.0f} GFlop/s", None)
+    )
+    results.append(_simulation(model, quick, seed))
+    return results
+
+
+def _accumulation(
+    data: Snapshots, bases: tuple[Basis | None, ...], slow: tuple[baselines.Family, ...], quick: bool
+) -> tuple[float, float]:
+    """Seconds for all snapshots: ours, and the plain loop timed on a few runs and scaled."""
+    part = data[:1].every(5 if quick else 2)
+    accumulate(data[:2], *bases)  # compile
+    ours = best_time(lambda: accumulate(data, *bases), 3)
+    theirs = best_time(lambda: baselines.accumulate(part.positions, weights(part.times), *slow), 3)
+    return ours, theirs * data.frames / part.frames
+
+
+def _simulation(model: models.Model, quick: bool, seed: int) -> Comparison:
+    runs, steps = 2000, 20 if quick else 100
+    start = np.random.default_rng(seed).normal(0, 0.5, (runs, 10, 2))
+    simulate(model, runs=16, duration=0.01, observe_every=0.01, initial=start[:16])  # compile
+    duration = 10 * steps * 1e-4
+    ours = best_time(lambda: simulate(model, runs=runs, duration=duration, observe_every=duration, initial=start), 3) / 10
+    external, interaction = model.external, model.interaction
+    slow = lambda: baselines.euler_maruyama(start, steps, 1e-4, external, interaction, 1.0, seed)  # type: ignore[arg-type]  # noqa: E731
+    theirs = best_time(slow, 2)
+    each = ours / (runs * steps)
+    return Comparison(
+        f"simulate {runs} runs of 10 particles, per {steps} steps",
+        f"{ours:.3f} s, {each * 1e9:.0f} ns a run and step",
+        f"{theirs:.2f} s",
+        theirs / ours,
+    )
+
+
+def best_time(job: Callable[[], object], repeats: int) -> float:
+    """The shortest of a few timings: other processes only ever add."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        job()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+@njit(nogil=True, fastmath=FAST, cache=True)
+def _multiply_add(values, rounds):
+    """2 x 64 x rounds floating-point operations on numbers that stay in registers or the first cache."""
+    total = np.zeros(64)
+    for _ in range(rounds):
+        for i in range(64):
+            total[i] = total[i] * values[i] + values[i]
+    return total
+
+
+def peak_flops() -> float:
+    """Multiply-adds per second that vectorised compiled code reaches here on all threads, times two."""
+    values, rounds = np.full(64, 0.5), 2_000_000
+    _multiply_add(values, 10)
+    threads = get_threads()
+    job = lambda: run_threads(lambda _: _multiply_add(values, rounds), range(threads + 1))  # noqa: E731
+    # the first task runs alone, the rest side by side
+    alone = best_time(lambda: _multiply_add(values, rounds), 3)
+    together = best_time(job, 3) - alone
+    return 2 * 64 * rounds * threads / together

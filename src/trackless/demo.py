@@ -1,0 +1,48 @@
+"""The demonstration: simulate the reference model, hide the labels, learn the forces back."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from matplotlib.figure import Figure
+
+from trackless import models
+from trackless.basis import RadialSplines
+from trackless.estimators.self_test import SelfTest
+from trackless.models import Model
+from trackless.simulation import simulate
+from trackless.snapshots import Snapshots
+from trackless.validation import GradientErrors, gradient_errors
+
+
+class Demonstration(NamedTuple):
+    """What the demonstration made."""
+
+    model: Model
+    snapshots: Snapshots
+    fits: dict[str, SelfTest]
+    errors: dict[str, GradientErrors]
+
+    def figure(self) -> Figure:
+        """V' and Phi' on top of the truth."""
+        from trackless.plots import fit_figure
+
+        runs, times, particles, _ = self.snapshots.positions.shape
+        title = f"learnt from {runs:,} runs x {times} shuffled snapshots of {particles} particles"
+        return fit_figure(self.fits, self.snapshots, self.model, title)
+
+
+def demonstrate(runs: int = 2000, seed: int = 0) -> Demonstration:
+    """Fit the reference model twice: in its own four functions, and in splines that know nothing of it."""
+    model = models.reference()
+    snapshots = simulate(model, runs=runs, step=1e-4, observe_every=1e-2, seed=seed)
+    fits = {
+        "learnt, true basis": SelfTest(model.external_basis, model.interaction_basis, sigma=model.sigma),
+        "learnt, splines": SelfTest(
+            RadialSplines(8), RadialSplines(24), sigma=model.sigma, regularization="cv"
+        ),
+    }
+    for fit in fits.values():
+        fit.fit(snapshots)
+    errors = {label: gradient_errors(fit, model, snapshots) for label, fit in fits.items()}
+    return Demonstration(model, snapshots, fits, errors)

@@ -1,0 +1,142 @@
+"""Pictures: each function takes an axis, draws computed values on it and returns it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from trackless.exploration import explore, radial_density
+from trackless.potentials import Potential, RadialPotential
+from trackless.snapshots import Snapshots
+
+TRUTH = "#1a1a1a"
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")  # told apart in colour blindness
+DENSITY = "#c9d6df"
+SYMBOL = {"external": "V", "interaction": r"\Phi"}
+
+
+def slope(
+    axis: Axes,
+    curves: Mapping[str, RadialPotential],
+    distances: NDArray[np.float64],
+    role: str = "interaction",
+    truth: RadialPotential | None = None,
+) -> Axes:
+    """Slopes g'(r) of radial potentials over the density of explored distances.
+
+    Parameters
+    ----------
+    axis : matplotlib Axes
+    curves : dict
+        Label -> potential.
+    distances : (Q,)
+        Explored distances; they set the range (99.8 % of them) and the shaded density.
+    role : "external" or "interaction"
+    truth : RadialPotential, optional
+        Drawn below the curves.
+    """
+    top = float(np.quantile(distances, 0.998))
+    grid = np.linspace(0.0, top, 600)[1:]
+    seen = grid >= np.quantile(distances, 0.0005)
+    if truth is not None:
+        axis.plot(grid, truth.slope(grid), color=TRUTH, lw=5, alpha=0.25, label="truth", solid_capstyle="round")
+    for color, style, (label, potential) in zip(COLORS, ("-", "--", "-.", ":"), curves.items(), strict=False):
+        axis.plot(grid, potential.slope(grid), color=color, lw=2, ls=style, label=label)
+    reference = [truth] if truth is not None else list(curves.values())
+    values = np.concatenate([p.slope(grid[seen]) for p in reference])
+    low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
+    margin = 0.12 * (high - low) or 1.0
+    axis.set_ylim(low - 2 * margin, high + margin)
+    axis.set_xlim(0.0, top)
+    _shade(axis, grid, distances)
+    axis.axhline(0.0, color="0.6", lw=0.8, zorder=1)
+    letter = SYMBOL[role]
+    axis.set_xlabel("distance from the centre $|x|$" if role == "external" else "distance between particles $r$")
+    axis.set_ylabel(f"${letter}'$")
+    return axis
+
+
+def _shade(axis: Axes, grid: NDArray[np.float64], distances: NDArray[np.float64]) -> None:
+    """The explored density, as a hill at the bottom of the axis."""
+    density = radial_density(distances, grid)
+    bottom, top = axis.get_ylim()
+    height = 0.3 * (top - bottom) * density / density.max()
+    axis.fill_between(grid, bottom, bottom + height, color=DENSITY, lw=0, zorder=0, label="explored")
+
+
+def particles(axis: Axes, snapshots: Snapshots, run: int = 0, frames: tuple[int, ...] = (0, -1)) -> Axes:
+    """Positions (first two coordinates) of one run at a few times, without labels, as the program sees them."""
+    times = snapshots.times_of(run)
+    for shade, index in zip(np.linspace(0.75, 0.1, len(frames)), frames, strict=True):
+        points = snapshots.frame(run, index % len(times))
+        axis.scatter(points[:, 0], points[:, 1], s=60, color=str(shade), lw=0, label=f"t = {times[index]:.3g}")
+    axis.set_aspect("equal", adjustable="datalim")
+    axis.set_xlabel("$x_1$")
+    axis.set_ylabel("$x_2$")
+    return axis
+
+
+def contours(axis: Axes, potential: Potential, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> Axes:
+    """Contours of a potential in two dimensions between ``lower`` and ``upper``, its minimum set to 0."""
+    x, y = (np.linspace(lower[k], upper[k], 120) for k in (0, 1))
+    points = np.stack(np.meshgrid(x, y), axis=-1)
+    values = potential(points)
+    image = axis.contourf(x, y, values - values.min(), levels=14, cmap="viridis")
+    axis.figure.colorbar(image, ax=axis)
+    axis.set_aspect("equal")
+    axis.set_xlabel("$x_1$")
+    axis.set_ylabel("$x_2$")
+    return axis
+
+
+def fit_figure(fits: Mapping[str, Any], snapshots: Snapshots, truth: Any = None, title: str = "") -> Figure:
+    """Snapshots as seen, V' and Phi' (or contours where they are not radial), side by side.
+
+    Parameters
+    ----------
+    fits : dict
+        Label -> fitted estimator; where a potential is not radial the first one is drawn.
+    snapshots : Snapshots
+    truth : Model, optional
+    """
+    explored = explore(snapshots)
+    roles = [
+        role for role in ("external", "interaction") if any(getattr(f, f"{role}_") is not None for f in fits.values())
+    ]
+    figure = Figure(figsize=(4.6 * (1 + len(roles)), 4.4), layout="constrained")
+    axes = figure.subplots(1, 1 + len(roles))
+    middle = len(snapshots.times_of(0)) // 2
+    if snapshots.dim >= 2:
+        particles(axes[0], snapshots, 0, (0, middle, -1)).legend(
+            frameon=False, fontsize=9, ncols=3, loc="lower center", bbox_to_anchor=(0.5, -0.27), handletextpad=0.1
+        )
+        axes[0].set_title("what is seen: positions, no labels")
+    else:
+        axes[0].set_axis_off()
+    for axis, role in zip(axes[1:], roles, strict=True):
+        learnt = {label: getattr(f, f"{role}_") for label, f in fits.items()}
+        learnt = {label: p for label, p in learnt.items() if p is not None}
+        axis.set_title(f"what is learnt: ${SYMBOL[role]}{_prime(learnt)}$")
+        if all(isinstance(p, RadialPotential) for p in learnt.values()):
+            exact = getattr(truth, role, None)
+            exact = exact if isinstance(exact, RadialPotential) else None
+            center = next(iter(learnt.values())).origin
+            slope(axis, learnt, explored.reached(role, center), role, exact).legend(frameon=False, fontsize=9)
+        else:
+            sample = explored.positions if role == "external" else explored.displacements
+            low, high = np.quantile(sample, [0.01, 0.99], axis=0)
+            contours(axis, next(iter(learnt.values())), low, high)
+    for axis in axes:
+        axis.spines[["top", "right"]].set_visible(False)
+    if title:
+        figure.suptitle(title, fontsize=12)
+    return figure
+
+
+def _prime(learnt: Mapping[str, Potential]) -> str:
+    return "'" if all(isinstance(p, RadialPotential) for p in learnt.values()) else ""
