@@ -14,7 +14,7 @@ _HOME = {
     "Model": "models",
     "Moments": "moments",
     "RadialFunctions": "basis",
-    "RadialSplines": "basis",
+    "RadialSplines": "radial_splines",
     "SelfTest": "estimators.self_test",
     "Snapshots": "snapshots",
     "TensorSplines": "tensor_splines",
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
     from trackless.accumulation import accumulate as accumulate
     from trackless.basis import GaussianRBF as GaussianRBF
     from trackless.basis import RadialFunctions as RadialFunctions
-    from trackless.basis import RadialSplines as RadialSplines
     from trackless.estimators.self_test import SelfTest as SelfTest
     from trackless.files import load as load
     from trackless.files import read as read
     from trackless.files import write as write
     from trackless.models import Model as Model
     from trackless.moments import Moments as Moments
+    from trackless.radial_splines import RadialSplines as RadialSplines
     from trackless.simulation import simulate as simulate
     from trackless.snapshots import Snapshots as Snapshots
     from trackless.snapshots import concatenate as concatenate

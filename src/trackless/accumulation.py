@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,7 +98,9 @@ def accumulate(
     external, interaction = closed_bases(snapshots, external, interaction)
     if interaction is not None:
         _check_cutoff(interaction, snapshots)
-    tables = tuple(b.table(snapshots.dim) if b is not None else empty_table(snapshots.dim) for b in (external, interaction))
+    tables = tuple(
+        b.table(snapshots.dim) if b is not None else empty_table(snapshots.dim) for b in (external, interaction)
+    )
     moments = _empty(snapshots, external, interaction, coupling, windows, blocks)
     batches = list(_batches(_tasks(snapshots, moments)))
     for batch in _progress.track(batches, "accumulating", len(batches)):
@@ -200,7 +203,7 @@ def _tasks(snapshots: Snapshots, moments: Moments) -> Iterator[Task]:
     """Cut the data into tasks: consecutive runs of a block, in one piece of a window, with the same times."""
     cuts = np.linspace(0, snapshots.runs, moments.blocks + 1).round().astype(int)
     shared = _pieces(snapshots, 0, moments.windows) if snapshots.regular else None
-    for block, (begin, end) in enumerate(zip(cuts[:-1], cuts[1:], strict=True)):
+    for block, (begin, end) in enumerate(pairwise(cuts)):
         moments.runs[block] = end - begin
         task = None
         for m in range(begin, end):
@@ -227,7 +230,7 @@ def _pieces(snapshots: Snapshots, run: int, windows: int) -> list[list[Piece]]:
     times = snapshots.times_of(run)
     length = max(2, TASK_POINTS // max(1, int(snapshots.counts_of(run).max())))
     cuts = np.linspace(0, len(times) - 1, windows + 1).round().astype(int)
-    return [_cut(times, int(a), int(b), length) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    return [_cut(times, int(a), int(b), length) for a, b in pairwise(cuts)]
 
 
 def _cut(times: Array, begin: int, end: int, length: int) -> list[Piece]:
@@ -262,7 +265,9 @@ def _add_batch(
     external: RadialTable | TensorTable,
     interaction: RadialTable | TensorTable,
 ) -> None:
-    work = partial(_run_task, snapshots=snapshots, coupling=moments.coupling, external=external, interaction=interaction)
+    work = partial(
+        _run_task, snapshots=snapshots, coupling=moments.coupling, external=external, interaction=interaction
+    )
     size, pair_size = moments.size, moments.pair.shape[-1]
     shape = (len(STRIDES), len(RULES))
     for task, (quadratic, pair, diffusion, energy, weight) in zip(batch, _threads.run(work, batch), strict=True):

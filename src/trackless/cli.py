@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -45,7 +45,9 @@ class ModelName(StrEnum):
 
 
 @app.callback(invoke_without_command=True)
-def _options(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
+def _options(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
     if version:
         from trackless import __version__
 
@@ -73,7 +75,7 @@ def demo(
         _say(as_json, f"Simulating {runs} runs of 10 particles, shuffling every snapshot, fitting ...")
         result = demonstrate(runs, seed)
         _save_figure(result.figure(), output, force)
-        exact, blind = (result.fits[label] for label in result.fits)
+        exact = next(iter(result.fits.values()))
         table = {
             name: {"truth": truth, "learnt": float(value)}
             for name, truth, value in zip(exact.moments_.names, result.model.coefficients, exact.coef_, strict=True)
@@ -240,7 +242,7 @@ def _print_json(content: dict[str, Any]) -> None:
     print(json.dumps(content, indent=1))
 
 
-def _print_coefficients(table: dict[str, dict[str, float | None]]) -> None:
+def _print_coefficients(table: Mapping[str, Mapping[str, float | None]]) -> None:
     with_truth = any(row["truth"] is not None for row in table.values())
     grid = Table("function", *(["truth"] if with_truth else []), "learnt")
     for name, row in table.items():
@@ -284,9 +286,11 @@ def main() -> None:
     except InputError as error:
         errors.print(f"[bold red]error:[/bold red] {error}", highlight=False, soft_wrap=True)
         sys.exit(1)
-    except KeyboardInterrupt:
-        errors.print("interrupted; nothing was written")
-        sys.exit(130)
+    except (KeyboardInterrupt, SystemExit) as end:
+        code = 130 if isinstance(end, KeyboardInterrupt) else end.code
+        if code == 130:  # the framework turns an interrupt into this code without a word
+            errors.print("interrupted; nothing was written")
+        sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@ from typing import NamedTuple
 from matplotlib.figure import Figure
 
 from trackless import models
-from trackless.basis import RadialSplines
 from trackless.estimators.self_test import SelfTest
 from trackless.models import Model
+from trackless.radial_splines import RadialSplines
 from trackless.simulation import simulate
 from trackless.snapshots import Snapshots
 from trackless.validation import GradientErrors, gradient_errors
@@ -38,9 +38,7 @@ def demonstrate(runs: int = 2000, seed: int = 0) -> Demonstration:
     snapshots = simulate(model, runs=runs, step=1e-4, observe_every=1e-2, seed=seed)
     fits = {
         "learnt, true basis": SelfTest(model.external_basis, model.interaction_basis, sigma=model.sigma),
-        "learnt, splines": SelfTest(
-            RadialSplines(8), RadialSplines(24), sigma=model.sigma, regularization="cv"
-        ),
+        "learnt, splines": SelfTest(RadialSplines(8), RadialSplines(24), sigma=model.sigma, regularization="cv"),
     }
     for fit in fits.values():
         fit.fit(snapshots)

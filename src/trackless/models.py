@@ -102,7 +102,10 @@ def smoothness(smoothing: float = 0.05) -> Model:
 def conditioning(gamma: float = 0.5) -> Model:
     """Double well and a slowly decaying interaction gamma/(r+1): nearly singular normal matrix."""
     return Model(
-        "conditioning", _double_well(), RadialFunctions([Reciprocal()], names=["1/(r+1)"]), (0.25, -0.5, gamma)
+        "conditioning",
+        _double_well(),
+        RadialFunctions([Reciprocal()], names=["1/(r+1)"]),
+        (0.25, -0.5, gamma),
     )
 
 
@@ -132,8 +135,5 @@ def anisotropic() -> Model:
     return Model("anisotropic", valleys, ellipse, (1.0, 4.0, 2.0), dim=2)
 
 
-ALL = {
-    make.__name__: make
-    for make in (reference, smoothness, conditioning, singularity, smooth_control, anisotropic)
-}
+ALL = {make.__name__: make for make in (reference, smoothness, conditioning, singularity, smooth_control, anisotropic)}
 """Name -> function that makes the model."""

@@ -157,7 +157,7 @@ class ShiftedForce(RadialPotential):
     cutoff: float
 
     def profile(self, r: ArrayLike) -> Array:
-        r = np.minimum(r, self.cutoff)
+        r = np.minimum(np.asarray(r, float), self.cutoff)
         value, slope = self.inner.profile(self.cutoff), self.inner.slope(self.cutoff)
         return self.inner.profile(r) - value - (r - self.cutoff) * slope
 

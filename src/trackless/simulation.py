@@ -159,7 +159,7 @@ def _start(
         given = np.broadcast_to(given, (runs, *given.shape))
     if given.ndim != 3 or given.shape[2] != dim or not np.isfinite(given).all():
         raise InputError(f"initial: expected finite positions (runs, particles, {dim}), got shape {given.shape}")
-    return np.ascontiguousarray(given)
+    return np.array(given, order="C")  # a copy: kernels are compiled once more for arrays that are read-only
 
 
 def _widest(initial: float | ArrayLike | Snapshots, start: Array, lengths: Array) -> float:
@@ -172,7 +172,7 @@ def _widest(initial: float | ArrayLike | Snapshots, start: Array, lengths: Array
 def _seeds(seed: int, runs: int) -> NDArray[np.uint64]:
     """Generator states (2, runs, 4): for the noise and for the permutations."""
     words = [np.random.SeedSequence(seed, spawn_key=(k,)).generate_state(4 * runs, np.uint64) for k in (0, 1)]
-    return np.stack(words).reshape(2, runs, 4)
+    return np.stack(words).astype(np.uint64).reshape(2, runs, 4)
 
 
 def _advance(
@@ -196,6 +196,7 @@ def _advance(
     dim = start.shape[2]
     duration = step * substeps * out.shape[1]
     extent = widest * np.sqrt(dim) + 4 * sigma * np.sqrt(duration) + 1e-6
+    reach = extent
     for attempt in range(ATTEMPTS):
         if attempt not in tables:  # the same for all batches: threads may build it twice, never differently
             reach = 1.5 * extent * WIDER**attempt

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -179,9 +180,9 @@ class Snapshots:
             cuts = [0, round(self.runs * fraction), self.runs]
         else:
             cuts = np.linspace(0, self.runs, (parts or 0) + 1).round().astype(int).tolist()
-        if len(cuts) < 2 or any(b <= a for a, b in zip(cuts[:-1], cuts[1:], strict=True)):
+        if len(cuts) < 2 or any(b <= a for a, b in pairwise(cuts)):
             raise InputError(f"split: {self.runs} runs cannot be split into non-empty groups that way")
-        return [self[a:b] for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+        return [self[a:b] for a, b in pairwise(cuts)]
 
     def __getitem__(self, runs: slice) -> Snapshots:
         """A group of runs."""
@@ -300,5 +301,7 @@ def _ragged(positions: Any, times: Any) -> tuple[list[Any], list[NDArray[np.floa
     per_run = [times] * len(runs) if shared else list(times)
     if len(per_run) != len(runs):
         raise InputError(f"times: expected one array per run ({len(runs)}), got {len(per_run)}")
-    checked = [_checked_times(t, len(run), f"times of run {m}") for m, (t, run) in enumerate(zip(per_run, runs, strict=True))]
+    checked = [
+        _checked_times(t, len(run), f"times of run {m}") for m, (t, run) in enumerate(zip(per_run, runs, strict=True))
+    ]
     return runs, checked

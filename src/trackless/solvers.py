@@ -61,7 +61,7 @@ def ridge(equations: NormalEquations, strength: float) -> Solution:
             "the normal matrix is singular: this combination of functions has no force on the data: "
             f"{np.round(vectors[:, 0], 3).tolist()}; use fewer functions or a regularization above 0"
         )
-    return Solution(np.linalg.solve(matrix, equations.vector), float(strength))
+    return Solution(np.asarray(np.linalg.solve(matrix, equations.vector), float), float(strength))
 
 
 def lcurve(equations: NormalEquations) -> Solution:
@@ -139,5 +139,9 @@ def check_reached(equations: NormalEquations, names: tuple[str, ...]) -> None:
 def condition_numbers(equations: NormalEquations) -> dict[str, float]:
     """Condition numbers of A and of its V and Phi blocks."""
     k = equations.external
-    blocks = {"all": equations.matrix, "external": equations.matrix[:k, :k], "interaction": equations.matrix[k:, k:]}
+    blocks = {
+        "all": equations.matrix,
+        "external": equations.matrix[:k, :k],
+        "interaction": equations.matrix[k:, k:],
+    }
     return {name: float(np.linalg.cond(block)) for name, block in blocks.items() if block.size}

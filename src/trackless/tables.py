@@ -114,6 +114,8 @@ def rounded(pieces: Pieces, radius: float) -> Pieces:
     function is again a potential, value and slope are continuous, and no snapshot sees a divergence.
     """
     tips = np.abs(pieces.coef[0, :, 1]) > 1e-12 * np.abs(pieces.coef[:, :, 1]).max(axis=0)
+    pieces = pieces._replace(coef=pieces.coef.copy())
+    pieces.coef[0, ~tips, 1] = 0.0  # a slope too small to matter would still be infinite when divided by r = 0
     if not tips.any():
         return pieces
     pieces = _with_edge(pieces, radius)
@@ -139,7 +141,8 @@ def _with_edge(pieces: Pieces, radius: float) -> Pieces:
         [c0 + u * (c1 + u * (c2 + u * c3)), c1 + u * (2 * c2 + 3 * u * c3), c2 + 3 * u * c3, c3], axis=-1
     )
     return pieces._replace(
-        edges=np.insert(pieces.edges, cell + 1, radius), coef=np.insert(pieces.coef, cell + 1, shifted, axis=0)
+        edges=np.insert(pieces.edges, cell + 1, radius),
+        coef=np.insert(pieces.coef, cell + 1, shifted, axis=0),
     )
 
 

@@ -106,11 +106,10 @@ class TensorSplines(Basis):
         if not self.closed:
             return tuple(f"tensor spline {k}" for k in range(self.size))
         fold = np.asarray(self.fold)
-        assert self.lower is not None and self.upper is not None
+        low, up = self._bounds()
         names = []
         for k in range(self.size):
-            cell = np.array(np.unravel_index(int(np.argmax(fold == k)), (self.count,) * len(self.lower)))
-            low, up = np.asarray(self.lower), np.asarray(self.upper)
+            cell = np.array(np.unravel_index(int(np.argmax(fold == k)), (self.count,) * len(low)))
             spot = low + (cell - 1) * (up - low) / (self.count - 3)
             names.append("spline at (" + ", ".join(f"{s:.3g}" for s in spot) + ")")
         return tuple(names)
@@ -147,20 +146,22 @@ class TensorSplines(Basis):
         )
 
     def table(self, dim: int) -> TensorTable:
-        if self.fold is None or self.lower is None or self.upper is None:
-            raise InputError("TensorSplines: adapt the family to data first: basis.adapted(explore(snapshots), role)")
-        if len(self.lower) != dim:
-            raise InputError(f"TensorSplines: adapted to {len(self.lower)} dimensions, the data have {dim}")
-        lower, upper = np.asarray(self.lower), np.asarray(self.upper)
+        lower, upper = self._bounds()
+        if len(lower) != dim:
+            raise InputError(f"TensorSplines: adapted to {len(lower)} dimensions, the data have {dim}")
         cells = np.full(dim, self.count - 3)
         return TensorTable(lower, cells / (upper - lower), cells, np.asarray(self.fold), np.zeros(dim), self.size)
 
     def combine(self, coef: ArrayLike) -> TensorSpline:
-        assert self.fold is not None and self.lower is not None and self.upper is not None
+        lower, upper = self._bounds()
         fold = np.asarray(self.fold)
         full = np.where(fold >= 0, np.asarray(coef, float)[np.maximum(fold, 0)], 0.0)
-        shape = (self.count,) * len(self.lower)
-        return TensorSpline(np.asarray(self.lower), np.asarray(self.upper), full.reshape(shape))
+        return TensorSpline(lower, upper, full.reshape((self.count,) * len(lower)))
+
+    def _bounds(self) -> tuple[Array, Array]:
+        if self.fold is None or self.lower is None or self.upper is None:
+            raise InputError("TensorSplines: adapt the family to data first: basis.adapted(explore(snapshots), role)")
+        return np.asarray(self.lower), np.asarray(self.upper)
 
 
 def _products(
@@ -182,7 +183,7 @@ def _reached(sample: Array, lower: Array, upper: Array, count: int) -> Array:
     part = sample[:: -(-len(sample) // 50_000)]
     dim = part.shape[1]
     index, product = _products(part, lower, upper, (count,) * dim, (0,) * dim)
-    return np.bincount(index.ravel(), weights=np.abs(product).ravel(), minlength=count**dim)
+    return np.bincount(index.ravel(), weights=np.abs(product).ravel(), minlength=count**dim).astype(float)
 
 
 def _fold(reached: Array, shape: tuple[int, ...], even: bool) -> NDArray[np.int64]:

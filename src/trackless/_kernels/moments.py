@@ -39,9 +39,7 @@ def _kind(table):
 def _one_body(table, x, starts, snapshots, columns, force, energy, diffusion, room):
     def radial(table, x, starts, snapshots, columns, force, energy, diffusion, room):
         offsets, cells, work, slopes, _, _, _, _, _ = room
-        radial_one_body(
-            table, x, starts, snapshots, columns, force, energy, diffusion, offsets, cells, work, slopes
-        )
+        radial_one_body(table, x, starts, snapshots, columns, force, energy, diffusion, offsets, cells, work, slopes)
 
     def tensor(table, x, starts, snapshots, columns, force, energy, diffusion, room):
         tensor_one_body(table, x, starts, snapshots, columns, force, energy, diffusion)
@@ -51,28 +49,32 @@ def _one_body(table, x, starts, snapshots, columns, force, energy, diffusion, ro
 
 @overload(pair_sums, jit_options={"fastmath": FAST})
 def _pair_sums(table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion, pair, room):
-    def radial(
-        table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion, pair, room
-    ):
+    def radial(table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion, pair, room):
         offsets, cells, work, slopes, of_i, of_j, segments, coincident, rows = room
         radial_pair_sums(
             table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion, pair, offsets,
             cells, work, slopes, of_i, of_j, segments, coincident, rows,
         )  # fmt: skip
 
-    def tensor(
-        table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion, pair, room
-    ):
-        tensor_pair_sums(
-            table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion, pair
-        )
+    def tensor(table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion, pair, room):
+        tensor_pair_sums(table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion, pair)
 
     return {RadialTable: radial, TensorTable: tensor}.get(_kind(table))
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def accumulate_task(
-    points, starts, scales, lengths, snapshot_of, class_of, class_weights, external, interaction, energy, coincident
+    points,
+    starts,
+    scales,
+    lengths,
+    snapshot_of,
+    class_of,
+    class_weights,
+    external,
+    interaction,
+    energy,
+    coincident,
 ):
     """Weighted sums of the snapshots of one task, under each quadrature rule.
 

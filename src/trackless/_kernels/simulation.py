@@ -43,7 +43,7 @@ class TensorPotential(NamedTuple):
     safe_step: float
 
 
-def gradients(potential, offsets, n, out, scratch, cells, adaptive):
+def gradients(potential, offsets, n, out, scratch, cells, adaptive) -> tuple[float, float]:
     """Gradients at ``offsets`` (dim, n) into ``out``; returns the largest q and the smallest safe step."""
     raise NotImplementedError("called from compiled code only")
 
@@ -120,17 +120,20 @@ def _gradients(potential, offsets, n, out, scratch, cells, adaptive):
 
 @njit
 def list_pairs(n, runs, begin, of_i, of_j):
-    """Pairs of ``runs`` runs of ``n`` particles, or rows from ``begin`` of one run; returns count and next row."""
+    """Pairs within each of ``runs`` runs of ``n`` particles, from particle ``begin`` of all on, as many as fit.
+
+    Returns their count and the particle to go on with.
+    """
     count = 0
-    for b in range(runs):
-        for i in range(begin, n):
-            if count + n - 1 - i > of_i.shape[0]:
-                return count, i
-            for j in range(i + 1, n):
-                of_i[count] = b * n + i
-                of_j[count] = b * n + j
-                count += 1
-    return count, n
+    for i in range(begin, runs * n):
+        end = (i // n + 1) * n
+        if count + end - 1 - i > of_i.shape[0]:
+            return count, i
+        for j in range(i + 1, end):
+            of_i[count] = i
+            of_j[count] = j
+            count += 1
+    return count, runs * n
 
 
 @njit(fastmath=FAST)
@@ -151,9 +154,9 @@ def all_forces(
     farthest_pair = 0.0
     if interacting:
         row = 0
-        while row < n - 1:
+        while row < total:
             if listed > 0:
-                count, row = listed, n
+                count, row = listed, total
             else:
                 count, row = list_pairs(n, runs, row, of_i, of_j)
             pair_offsets(x, count, of_i, of_j, lengths, offsets)

@@ -84,9 +84,7 @@ def tensor_one_body(table, x, starts, snapshots, columns, force, energy, diffusi
 
 
 @njit(fastmath=FAST)
-def tensor_pair_sums(
-    table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion, pair
-):
+def tensor_pair_sums(table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion, pair):
     """Add the interaction functions, numbered from ``base`` on, of all pairs within each snapshot."""
     dim = x.shape[0]
     point = np.empty(dim)

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import BSpline
 
-from trackless.basis import RadialFunctions, RadialSplines
+from trackless.basis import RadialFunctions
 from trackless.potentials import RadialPotential
+from trackless.radial_splines import RadialSplines
 
 Array = NDArray[np.float64]
 Family = Callable[[Array], tuple[Array, Array, Array]]
@@ -84,7 +85,13 @@ def accumulate(positions: Array, weights: Array, external: Family, interaction: 
 
 
 def euler_maruyama(
-    x: Array, steps: int, step: float, external: RadialPotential, interaction: RadialPotential, sigma: float, seed: int
+    x: Array,
+    steps: int,
+    step: float,
+    external: RadialPotential,
+    interaction: RadialPotential,
+    sigma: float,
+    seed: int,
 ) -> Array:
     """Advance all runs (runs, N, dim) together, vectorised over runs."""
     generator = np.random.default_rng(seed)

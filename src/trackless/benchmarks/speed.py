@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -14,9 +14,10 @@ from trackless._kernels import FAST
 from trackless._threads import get_threads
 from trackless._threads import run as run_threads
 from trackless.accumulation import accumulate, closed_bases
-from trackless.basis import Basis, RadialSplines
+from trackless.basis import Basis
 from trackless.benchmarks import baselines
 from trackless.quadrature import weights
+from trackless.radial_splines import RadialSplines
 from trackless.simulation import simulate
 from trackless.snapshots import Snapshots
 
@@ -39,47 +40,33 @@ def measure(quick: bool = False, seed: int = 0) -> list[Comparison]:
     model = models.reference()
     runs = 200 if quick else 2000
     data = simulate(model, runs=runs, step=1e-3, observe_every=1e-3, seed=seed)
-    dictionary = (RadialSplines(20), RadialSplines(80))
-    oracle = (model.external_basis, model.interaction_basis)
-    families = (
-        (baselines.given_functions(model.external_basis), baselines.given_functions(model.interaction_basis)),
-        None,
-    )
-    results = []
-    seconds_oracle = 0.0
-    for name, bases, slow in zip(("oracle basis, 4 functions", "100 splines"), (oracle, dictionary), families, strict=True):
-        closed = closed_bases(data, *bases)
-        if slow is None:
-            slow = tuple(baselines.splines(basis) for basis in closed)  # type: ignore[arg-type]
-        ours, theirs = _accumulation(data, closed, slow, quick)
-        seconds_oracle = seconds_oracle or ours
-        results.append(
-            Comparison(
-                f"accumulate {runs} x 1001 snapshots of 10, {name}",
-                f"{ours:.2f} s, {data.frames / ours / 1e3:.0f} k/s",
-                f"{theirs:.0f} s (scaled)",
-                theirs / ours,
-            )
-        )
-    pairs = data.frames * 45 / seconds_oracle
-    peak = peak_flops()
-    share = pairs * FLOPS_PER_PAIR / peak
-    results.append(
-        Comparison("pairs per second, oracle basis", f"{pairs / 1e6:.0f} M/s", f"{share:.0%} of {peak / 1e9:.0f} GFlop/s", None)
-    )
-    results.append(_simulation(model, quick, seed))
-    return results
+    what = f"accumulate {runs} x 1001 snapshots of 10 particles"
+    splines = closed_bases(data, RadialSplines(20), RadialSplines(80))
+    oracle = closed_bases(data, model.external_basis, model.interaction_basis)
+    seconds, four = _accumulation(f"{what}, 4 functions", data, oracle, baselines.given_functions, quick)
+    _, hundred = _accumulation(f"{what}, 100 splines", data, splines, baselines.splines, quick)
+    pairs, peak = data.frames * 45 / seconds, peak_flops()
+    share = f"{pairs * FLOPS_PER_PAIR / peak:.0%} of {peak / 1e9:.0f} GFlop/s"
+    speed = Comparison("pairs per second, and share of the peak", f"{pairs / 1e6:.0f} M/s", share, None)
+    return [four, hundred, speed, _simulation(model, quick, seed)]
 
 
 def _accumulation(
-    data: Snapshots, bases: tuple[Basis | None, ...], slow: tuple[baselines.Family, ...], quick: bool
-) -> tuple[float, float]:
-    """Seconds for all snapshots: ours, and the plain loop timed on a few runs and scaled."""
+    what: str,
+    data: Snapshots,
+    bases: tuple[Basis | None, Basis | None],
+    plain: Callable[[Any], baselines.Family],
+    quick: bool,
+) -> tuple[float, Comparison]:
+    """Our seconds for all snapshots, and the comparison with the plain loop, timed on a part and scaled."""
     part = data[:1].every(5 if quick else 2)
+    slow = [plain(basis) for basis in bases]
     accumulate(data[:2], *bases)  # compile
     ours = best_time(lambda: accumulate(data, *bases), 3)
     theirs = best_time(lambda: baselines.accumulate(part.positions, weights(part.times), *slow), 3)
-    return ours, theirs * data.frames / part.frames
+    theirs *= data.frames / part.frames
+    rate = f"{ours:.2f} s, {data.frames / ours / 1e3:.0f} k/s"
+    return ours, Comparison(what, rate, f"{theirs:.0f} s (scaled)", theirs / ours)
 
 
 def _simulation(model: models.Model, quick: bool, seed: int) -> Comparison:
@@ -87,7 +74,9 @@ def _simulation(model: models.Model, quick: bool, seed: int) -> Comparison:
     start = np.random.default_rng(seed).normal(0, 0.5, (runs, 10, 2))
     simulate(model, runs=16, duration=0.01, observe_every=0.01, initial=start[:16])  # compile
     duration = 10 * steps * 1e-4
-    ours = best_time(lambda: simulate(model, runs=runs, duration=duration, observe_every=duration, initial=start), 3) / 10
+    ours = (
+        best_time(lambda: simulate(model, runs=runs, duration=duration, observe_every=duration, initial=start), 3) / 10
+    )
     external, interaction = model.external, model.interaction
     slow = lambda: baselines.euler_maruyama(start, steps, 1e-4, external, interaction, 1.0, seed)  # type: ignore[arg-type]  # noqa: E731
     theirs = best_time(slow, 2)

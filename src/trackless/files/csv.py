@@ -66,7 +66,9 @@ def _columns(path: Path) -> dict[str, NDArray[np.float64]]:
         header = file.readline()
         names = [name.strip().strip('"').lower() for name in header.split(",")]
         if not header.strip() or all(_is_number(name) for name in names):
-            raise InputError(f"{path}: expected a first line with column names such as run,time,x,y; found {header.strip()!r}")
+            raise InputError(
+                f"{path}: expected a first line with column names such as run,time,x,y; found {header.strip()!r}"
+            )
         wanted = [k for k, name in enumerate(names) if name in {"run", "time", "t", "frame", "particle", *AXES}]
         try:
             with warnings.catch_warnings(action="ignore"):  # an empty file gets an error of its own below
@@ -75,8 +77,7 @@ def _columns(path: Path) -> dict[str, NDArray[np.float64]]:
             raise InputError(f"{path}: a line is not made of numbers ({error})") from None
     if not len(values):
         raise InputError(f"{path}: there are no lines after the header")
-    found = {"time" if names[k] == "t" else names[k]: values[:, i] for i, k in enumerate(wanted)}
-    return found
+    return {"time" if names[k] == "t" else names[k]: values[:, i] for i, k in enumerate(wanted)}
 
 
 def _is_number(text: str) -> bool:
@@ -102,6 +103,4 @@ def _times(path: Path, columns: dict[str, NDArray[np.float64]], dt: float | None
 def _same_labels(particles: NDArray[np.float64], new_frame: NDArray[np.int64], run_of: NDArray[np.float64]) -> bool:
     """Whether every frame of a run holds the same particles, so that the column is a label."""
     groups = np.split(particles, new_frame[1:])
-    return all(
-        np.array_equal(groups[k], groups[k - 1]) for k in range(1, len(groups)) if run_of[k] == run_of[k - 1]
-    )
+    return all(np.array_equal(groups[k], groups[k - 1]) for k in range(1, len(groups)) if run_of[k] == run_of[k - 1])

@@ -37,10 +37,10 @@ def write(snapshots: Snapshots, path: Path) -> None:
 def read(path: Path, dt: float | None = None) -> Snapshots:
     """Read what :func:`write` wrote, or any archive with ``positions`` and ``times`` (or ``dt``)."""
     try:
-        archive = np.load(path, allow_pickle=False)
-        if isinstance(archive, np.ndarray):
-            raise ValueError("it holds a single array, as .npy files do")
-        with archive:
+        with path.open("rb") as file:  # given a name, load leaves a damaged archive open
+            archive = np.load(file, allow_pickle=False)
+            if isinstance(archive, np.ndarray):
+                raise ValueError("it holds a single array, as .npy files do")
             arrays = dict(archive)
     except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise InputError(f"{path}: not a readable NPZ archive of plain arrays ({error})") from None

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from trackless import basis, potentials, shapes, solvers, tensor_splines
+from trackless import basis, potentials, radial_splines, shapes, solvers, tensor_splines
 from trackless._errors import InputError
 from trackless.estimators.self_test import SelfTest
 from trackless.files.atomic import replacing
@@ -27,7 +27,7 @@ FORMAT = "trackless result"
 VERSION = 1
 _DATACLASSES: dict[str, type] = {
     cls.__name__: cls
-    for module in (shapes, potentials, basis, tensor_splines, solvers)
+    for module in (shapes, potentials, basis, radial_splines, tensor_splines, solvers)
     for cls in vars(module).values()
     if isinstance(cls, type) and is_dataclass(cls) and cls.__module__ == module.__name__
 }
@@ -51,7 +51,10 @@ def save(result: Any, path: str | Path, overwrite: bool = False) -> None:
     """
     arrays: dict[str, np.ndarray] = {}
     content = {"format": FORMAT, "version": VERSION, "result": _plain(result, arrays)}
-    with replacing(path, overwrite) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
+    with (
+        replacing(path, overwrite) as temporary,
+        zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
         archive.writestr("content.json", json.dumps(content, indent=1))
         for name, array in arrays.items():
             buffer = io.BytesIO()
@@ -71,7 +74,15 @@ def load(path: str | Path) -> Any:
             }
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
-    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, OSError, EOFError, NotImplementedError) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        KeyError,
+        ValueError,
+        OSError,
+        EOFError,
+        NotImplementedError,
+    ) as error:
         raise InputError(f"{path}: not a result saved by trackless ({error})") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise InputError(f"{path}: not a result saved by trackless")
@@ -100,7 +111,11 @@ def _plain(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     if isinstance(value, basis.RadialFunctions):
         reach = value.reach or (0.0 if value._finite_at_zero() else 1e-2, 10.0)
         functions = [_plain(_saveable(f, reach), arrays) for f in value.functions]
-        rest = {"names": list(value.names), "center": _plain(value.center, arrays), "reach": _plain(value.reach, arrays)}
+        rest = {
+            "names": list(value.names),
+            "center": _plain(value.center, arrays),
+            "reach": _plain(value.reach, arrays),
+        }
         return {"type": "RadialFunctions", "functions": functions, **rest}
     name = type(value).__name__
     if _DATACLASSES.get(name) is type(value):
@@ -140,7 +155,7 @@ def _built(value: Any, arrays: dict[str, np.ndarray]) -> Any:
 
 
 def _built_estimator(cls: type, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
-    estimator = cls.__new__(cls)
+    estimator = cls()
     for key, item in state.items():
         setattr(estimator, key, _built(item, arrays))
     estimator._set_potentials()

@@ -1,0 +1,166 @@
+"""Cubic B-splines of the distance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from math import factorial
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.interpolate import BSpline
+
+from trackless._errors import InputError
+from trackless.basis import Array, Basis, Center, Role, closed_center, origin_of, placed
+from trackless.exploration import Exploration
+from trackless.potentials import PiecewiseCubic, RadialPotential
+from trackless.tables import TIP, Pieces, RadialTable, radial_table, rounded
+
+
+@dataclass(frozen=True)
+class RadialSplines(Basis):
+    """Cubic B-splines of the distance: a pair touches four of them.
+
+    Constants, which no data can see, are projected out: the last spline is left out, so the profile is 0 at
+    the upper end. With ``cutoff`` value and slope vanish there.
+
+    Parameters
+    ----------
+    count : int
+        Number of functions.
+    lower, upper : float, optional
+        Range; from the data's distances if left out. Outside it the profile goes on linearly.
+    cutoff : float, optional
+        Upper end at which value and slope are 0 (interactions).
+    flat_center : bool
+        Enforce g'(0) = 0 (needs lower = 0). Otherwise a slope at 0 is rounded within 1/256 of the range, because
+        the Laplacian of a tip diverges.
+    knots : tuple of float, optional
+        Interior and end knots instead of equidistant ones; they say the count.
+    center : tuple of float, "mean", or None
+
+    Examples
+    --------
+    >>> import trackless as tl
+    >>> splines = tl.RadialSplines(10, lower=0.0, cutoff=2.5)
+    >>> phi = splines.combine([1.0] * 10)
+    >>> abs(phi.profile(2.5)) < 1e-12 and abs(phi.slope(2.5)) < 1e-12
+    True
+    """
+
+    count: int = 20
+    lower: float | None = None
+    upper: float | None = None
+    cutoff: float | None = None
+    flat_center: bool = False
+    knots: tuple[float, ...] | None = None
+    center: Center = None
+    _cells: int = field(default=4096, repr=False)
+
+    def __post_init__(self) -> None:
+        # Frozen and small: a wrong range is easier to understand here than in a kernel.
+        if self.knots is not None:
+            object.__setattr__(self, "count", len(self.knots) + 2 - self._dropped)
+            object.__setattr__(self, "lower", float(self.knots[0]))
+            object.__setattr__(self, "upper", float(self.knots[-1]))
+        if self.cutoff is not None and self.upper is not None and self.upper != self.cutoff:
+            raise InputError(
+                f"RadialSplines: cutoff {self.cutoff:g} is the upper end, drop upper={self.upper:g} or end the knots there"
+            )
+        if self.count < 2:
+            raise InputError(f"RadialSplines: expected at least 2 functions, got {self.count}")
+
+    @property
+    def size(self) -> int:
+        return self.count
+
+    @property
+    def _dropped(self) -> int:
+        return (2 if self.cutoff is not None else 1) + self.flat_center
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        if not self.closed:
+            return tuple(f"spline {k}" for k in range(self.count))
+        return tuple(f"spline around r={peak:.3g}" for peak in self._greville())
+
+    @property
+    def closed(self) -> bool:
+        return self.lower is not None and self._top is not None and self.center != "mean"
+
+    @property
+    def _top(self) -> float | None:
+        return self.cutoff if self.cutoff is not None else self.upper
+
+    def adapted(self, explored: Exploration, role: Role) -> RadialSplines:
+        if self.closed:
+            return self
+        center = closed_center(self.center, explored, role)
+        sample = explored.reached(role, center)
+        if not len(sample):
+            raise InputError("RadialSplines: there are no pairs of particles to take the range from")
+        top = self._top if self._top is not None else float(np.quantile(sample, 0.999))
+        low = self.lower
+        if low is None:
+            low = float(np.quantile(sample, 0.0005))
+            low = 0.0 if low < 0.1 * top or self.flat_center else low
+        if top <= low:
+            raise InputError(f"RadialSplines: the range [{low:g}, {top:g}] is empty; give lower and upper")
+        if self.cutoff is not None:
+            return replace(self, lower=low, center=center)
+        return replace(self, lower=low, upper=top, center=center)
+
+    def _edges(self) -> tuple[Array, float]:
+        """Knots on a fine lattice (so that a kernel finds the cell by one look-up), and the lattice spacing."""
+        low, top = self.lower, self._top
+        if low is None or top is None:
+            raise InputError("RadialSplines: the range is open; give lower and upper, or adapt the family to data")
+        if self.flat_center and low != 0:
+            raise InputError(f"RadialSplines: flat_center needs lower=0, got {low:g}")
+        intervals = self.count + self._dropped - 3
+        if self.knots is None:  # fine enough to round the tip inside the first cell
+            finer = max(1, round(TIP / intervals))
+            return np.linspace(low, top, intervals + 1), (top - low) / (intervals * finer)
+        spacing = (top - low) / self._cells
+        steps = np.round((np.asarray(self.knots) - low) / spacing)
+        if np.any(np.diff(steps) < 1):
+            raise InputError(f"knots: expected increasing and at least {spacing:g} apart, got {self.knots}")
+        return low + spacing * steps, spacing
+
+    def spline_parts(self) -> tuple[Array, Array]:
+        """Full knot vector, and the matrix (B-splines, functions) of what is kept and joined."""
+        edges, _ = self._edges()
+        full = np.concatenate([[edges[0]] * 3, edges, [edges[-1]] * 3])
+        joined = np.eye(len(full) - 4)
+        if self.flat_center:  # the first two have opposite slopes at 0, the others none
+            joined[:, 1] += joined[:, 0]
+            joined = joined[:, 1:]
+        return full, joined[:, : self.count]
+
+    def _greville(self) -> Array:
+        full, joined = self.spline_parts()
+        centers = np.array([full[k + 1 : k + 4].mean() for k in range(len(joined))])
+        return (joined * centers[:, None]).sum(axis=0) / joined.sum(axis=0)
+
+    def pieces(self) -> Pieces:
+        """The functions as piecewise cubics."""
+        edges, spacing = self._edges()
+        full, joined = self.spline_parts()
+        spline = BSpline(full, joined, 3)
+        taylor = [spline(edges[:-1], nu=order) / factorial(order) for order in range(4)]
+        pieces = Pieces(edges, spacing, _cleaned(np.stack(taylor, axis=-1)))
+        steps = max(1, round(edges[-1] / TIP / spacing))
+        return rounded(pieces, steps * spacing) if edges[0] == 0 else pieces
+
+    def table(self, dim: int) -> RadialTable:
+        return radial_table([self.pieces()], np.ones((1, dim)), origin_of(self.center, dim))
+
+    def combine(self, coef: ArrayLike) -> RadialPotential:
+        pieces = self.pieces()
+        total = np.einsum("ckp,k->cp", pieces.coef, np.asarray(coef, float))
+        return placed(PiecewiseCubic(pieces.edges, total), self.center)
+
+
+def _cleaned(coef: Array) -> Array:
+    """Exact zeros where a spline has no support, so that kernels can skip it."""
+    support = np.abs(coef).max(axis=-1) > 1e-13 * np.abs(coef).max(axis=(0, 2))
+    return np.where(support[..., None], coef, 0.0)

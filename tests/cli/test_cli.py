@@ -1,0 +1,156 @@
+"""The command line as a user meets it: results, messages, exit codes, and files left alone."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import trackless as tl
+
+
+def trackless(*arguments, cwd, **options):
+    command = [sys.executable, "-m", "trackless.cli", *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, check=False, **options)
+
+
+@pytest.fixture
+def data_file(tmp_path):
+    data = tl.simulate(tl.models.reference(), runs=60, step=1e-3, seed=1)
+    tl.write(data, tmp_path / "data.npz")
+    return tmp_path / "data.npz"
+
+
+def test_help_lists_the_commands(tmp_path):
+    result = trackless("--help", cwd=tmp_path)
+    assert result.returncode == 0
+    for command in ("demo", "simulate", "fit", "benchmark"):
+        assert command in result.stdout
+
+
+def test_version(tmp_path):
+    assert tl.__version__ in trackless("--version", cwd=tmp_path).stdout
+
+
+def test_demo_prints_truth_beside_estimate_and_draws_a_picture(tmp_path):
+    result = trackless("demo", "--runs", 60, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "truth" in result.stdout
+    assert "gradient error" in result.stdout
+    assert (tmp_path / "trackless-demo.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_demo_as_json_is_close_to_the_truth(tmp_path):
+    result = trackless("demo", "--runs", 200, "--json", "-o", "picture.pdf", cwd=tmp_path)
+    content = json.loads(result.stdout)
+    shell = content["coefficients"]["Phi: shell 0.75"]
+    assert shell["truth"] == -3.0
+    assert abs(shell["learnt"] + 3.0) < 0.5
+    assert (tmp_path / "picture.pdf").read_bytes()[:4] == b"%PDF"
+
+
+def test_simulate_then_fit(tmp_path):
+    made = trackless(
+        "simulate", "reference", "-o", "data.csv", "--runs", 40, "--step", 1e-3, "--every", 0.02, cwd=tmp_path
+    )
+    assert made.returncode == 0, made.stderr
+    result = trackless(
+        "fit", "data.csv", "--sigma", 1, "--model", "reference", "-o", "fit.trackless", "--figure", "fit.png", "--json",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    content = json.loads(result.stdout)
+    fitted = tl.load(tmp_path / "fit.trackless")
+    assert content["coefficients"]["V: |x|^2"]["learnt"] == pytest.approx(fitted.coef_[1])
+    assert content["errors"]["interaction"] < 0.5
+    assert (tmp_path / "fit.png").exists()
+
+
+def test_the_same_seed_gives_the_same_file_on_any_number_of_threads(tmp_path):
+    for threads, name in ((1, "one.npz"), (2, "two.npz")):
+        arguments = (
+            "simulate",
+            "smoothness",
+            "-o",
+            name,
+            "--runs",
+            20,
+            "--duration",
+            0.1,
+            "--threads",
+            threads,
+        )
+        assert trackless(*arguments, "--seed", 7, cwd=tmp_path).returncode == 0
+    one, two = (tl.read(tmp_path / name).positions for name in ("one.npz", "two.npz"))
+    assert np.array_equal(one, two)
+
+
+def test_fit_with_other_families(data_file):
+    for family in ("rbf:8", "tensor:6", "none"):
+        result = trackless("fit", data_file, "--sigma", 1, "--external", family, "--json", cwd=data_file.parent)
+        assert result.returncode == 0, result.stderr
+        assert json.loads(result.stdout)["loss"] < 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("fit", "missing.npz", "--sigma", 1), 1, ("missing.npz", "no such file")),
+        (("fit", "data.npz", "--sigma", -1), 1, ("sigma", "-1")),
+        (("fit", "data.npz"), 2, ("sigma",)),
+        (("fit", "data.npz", "--sigma", 1, "--external", "wavelets:3"), 1, ("--external", "splines:COUNT")),
+        (("fit", "data.npz", "--sigma", 1, "--regularization", "much"), 1, ("--regularization", "lcurve")),
+        (("fit", "data.npz", "--sigma", 1, "--quadrature", "simpson"), 1, ("quadrature", "trapezoid")),
+        (("fit", "data.npz", "--sigma", 1, "--figure", "a.txt"), 1, (".png",)),
+        (("fit", "data.txt", "--sigma", 1), 1, ("data.txt", ".npz")),
+        (("simulate", "reference", "-o", "data.npz"), 1, ("exists", "--force")),
+        (("simulate", "reference", "-o", "a.xyz"), 1, ("a.xyz", ".npz")),
+        (("simulate", "nothing", "-o", "a.npz"), 2, ("nothing",)),
+        (("simulate", "reference", "-o", "a.npz", "--step", 0.3), 1, ("observe_every", "step")),
+        (("simulate", "anisotropic", "-o", "a.npz", "--dim", 3), 1, ("2 dimensions",)),
+        (("demo", "-o", "nowhere/picture.png"), 1, ("nowhere", "create")),
+        (("demo", "--threads", 0), 2, ("threads",)),
+        (("dance",), 2, ("dance",)),
+    ],
+)
+def test_wrong_input_gives_one_clear_error(data_file, arguments, code, words):
+    before = data_file.read_bytes()
+    result = trackless(*arguments, cwd=data_file.parent)
+    assert result.returncode == code, result.stderr
+    assert "Traceback" not in result.stderr
+    for word in words:
+        assert word in result.stderr + result.stdout
+    assert data_file.read_bytes() == before
+    assert [p.name for p in data_file.parent.iterdir()] == ["data.npz"]
+
+
+def test_force_overwrites(data_file):
+    arguments = ("simulate", "reference", "-o", "data.npz", "--runs", 2, "--duration", 0.1, "--force")
+    assert trackless(*arguments, cwd=data_file.parent).returncode == 0
+    assert tl.read(data_file).runs == 2
+
+
+def test_interrupting_leaves_no_file(tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "trackless.cli",
+        "simulate",
+        "reference",
+        "-o",
+        "data.npz",
+        "--runs",
+        "100000",
+    ]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    time.sleep(6)
+    os.kill(process.pid, signal.SIGINT)
+    _, message = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "interrupted" in message
+    assert "Traceback" not in message
+    assert list(tmp_path.iterdir()) == []
