@@ -14,11 +14,7 @@ large = tl.simulate(model, particles=12, runs=arguments.runs, duration=0.5, seed
 
 bases = model.external_basis, model.interaction_basis
 moments = [tl.accumulate(data, *bases) for data in (small, large)]
-for label, part in (
-    ("5 particles", moments[0]),
-    ("12 particles", moments[1]),
-    ("together", moments[0] + moments[1]),
-):
+for label, part in (("5 particles", moments[0]), ("12 particles", moments[1]), ("together", moments[0] + moments[1])):
     fit = tl.SelfTest(sigma=1.0).fit(part)
     print(f"{label:13s}", "  ".join(f"{c:7.3f}" for c in fit.coef_))
 print("truth        ", "  ".join(f"{c:7.3f}" for c in model.coefficients))

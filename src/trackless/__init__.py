@@ -30,7 +30,28 @@ _HOME = {
     "write": "files",
 }
 
-__all__ = ["__version__", *sorted(_HOME)]
+__all__ = [
+    "GaussianRBF",
+    "InputError",
+    "Model",
+    "Moments",
+    "RadialFunctions",
+    "RadialSplines",
+    "SelfTest",
+    "Snapshots",
+    "TensorSplines",
+    "__version__",
+    "accumulate",
+    "concatenate",
+    "get_threads",
+    "gradient_errors",
+    "load",
+    "models",
+    "read",
+    "set_threads",
+    "simulate",
+    "write",
+]
 
 if TYPE_CHECKING:
     from trackless import models as models

@@ -16,15 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trackless._errors import InputError
 from trackless.exploration import Exploration
-from trackless.potentials import (
-    Centered,
-    Potential,
-    PotentialSum,
-    RadialPotential,
-    RadialSum,
-    Stretched,
-    as_radial,
-)
+from trackless.potentials import Centered, Potential, PotentialSum, RadialPotential, RadialSum, Stretched, as_radial
 from trackless.shapes import Gaussian
 from trackless.tables import RadialTable, TensorTable, radial_table, tabulated
 
@@ -73,7 +65,10 @@ def closed_center(center: Center, explored: Exploration, role: Role) -> tuple[fl
     """The centre as coordinates (None is the origin)."""
     if role == "interaction" and center is not None:
         raise InputError("center: an interaction depends on differences of positions, it has no centre")
-    return tuple(explored.mean.tolist()) if center == "mean" else center
+    if center == "mean":
+        return tuple(explored.mean.tolist())
+    origin_of(center, len(explored.lower))  # the right number of coordinates
+    return center
 
 
 def origin_of(center: Center, dim: int) -> Array:
@@ -156,7 +151,8 @@ class RadialFunctions(Basis):
         center = closed_center(self.center, explored, role)
         stretches = [f.stretch for f in self.functions if isinstance(f, Stretched)]
         shortest = min((min(s) for s in stretches), default=1.0)
-        top = 1.01 * explored.farthest(role, center) / min(shortest, 1.0)
+        # A power of two, so that data sets of about the same extent share their tables exactly.
+        top = 2.0 ** np.ceil(np.log2(1.01 * explored.farthest(role, center) / min(shortest, 1.0) + 1e-300))
         bottom = 0.0 if self._finite_at_zero() else float(explored.reached(role, center).min())
         return RadialFunctions(self.functions, self._names, center, (bottom, max(top, bottom + 1e-9)))
 

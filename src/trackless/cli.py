@@ -45,9 +45,7 @@ class ModelName(StrEnum):
 
 
 @app.callback(invoke_without_command=True)
-def _options(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
-) -> None:
+def _options(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
     if version:
         from trackless import __version__
 

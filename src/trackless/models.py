@@ -102,10 +102,7 @@ def smoothness(smoothing: float = 0.05) -> Model:
 def conditioning(gamma: float = 0.5) -> Model:
     """Double well and a slowly decaying interaction gamma/(r+1): nearly singular normal matrix."""
     return Model(
-        "conditioning",
-        _double_well(),
-        RadialFunctions([Reciprocal()], names=["1/(r+1)"]),
-        (0.25, -0.5, gamma),
+        "conditioning", _double_well(), RadialFunctions([Reciprocal()], names=["1/(r+1)"]), (0.25, -0.5, gamma)
     )
 
 

@@ -76,8 +76,7 @@ class Moments:
     >>> moments = tl.accumulate(data, model.external_basis, model.interaction_basis)
     >>> moments.size, moments.blocks
     (4, 20)
-    >>> first, second = (tl.accumulate(part, model.external_basis, model.interaction_basis)
-    ...                  for part in data.split(0.5))
+    >>> first, second = (tl.accumulate(part, moments.external, moments.interaction) for part in data.split(0.5))
     >>> merged = (first + second).normal_equations(sigma=1.0)
     >>> bool(abs(merged.matrix - moments.normal_equations(sigma=1.0).matrix).max() < 1e-12)
     True
@@ -191,10 +190,7 @@ class Moments:
             bases.append(new)
             parts.append(matrix)
         change = np.block(
-            [
-                [parts[0], np.zeros((sizes[0], parts[1].shape[1]))],
-                [np.zeros((sizes[1], parts[0].shape[1])), parts[1]],
-            ]
+            [[parts[0], np.zeros((sizes[0], parts[1].shape[1]))], [np.zeros((sizes[1], parts[0].shape[1])), parts[1]]]
         )
         return replace(
             self,

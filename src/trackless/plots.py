@@ -113,12 +113,7 @@ def fit_figure(fits: Mapping[str, Any], snapshots: Snapshots, truth: Any = None,
     middle = len(snapshots.times_of(0)) // 2
     if snapshots.dim >= 2:
         particles(axes[0], snapshots, 0, (0, middle, -1)).legend(
-            frameon=False,
-            fontsize=9,
-            ncols=3,
-            loc="lower center",
-            bbox_to_anchor=(0.5, -0.27),
-            handletextpad=0.1,
+            frameon=False, fontsize=9, ncols=3, loc="lower center", bbox_to_anchor=(0.5, -0.27), handletextpad=0.1
         )
         axes[0].set_title("what is seen: positions, no labels")
     else:

@@ -230,8 +230,8 @@ class Stretched(Potential):
     --------
     >>> from trackless.shapes import Power
     >>> valley = Stretched(Power(2), stretch=(1.0, 0.5))    # x_1^2 + 4 x_2^2
-    >>> float(valley([1.0, 1.0])), valley.gradient([1.0, 1.0]).tolist()
-    (5.0, [2.0, 8.0])
+    >>> float(valley([2.0, 0.0])), valley.gradient([1.0, 1.0]).tolist()
+    (4.0, [2.0, 8.0])
     """
 
     inner: RadialPotential

@@ -43,7 +43,7 @@ class RadialSplines(Basis):
     >>> import trackless as tl
     >>> splines = tl.RadialSplines(10, lower=0.0, cutoff=2.5)
     >>> phi = splines.combine([1.0] * 10)
-    >>> abs(phi.profile(2.5)) < 1e-12 and abs(phi.slope(2.5)) < 1e-12
+    >>> bool(abs(phi.profile(2.5)) < 1e-12 and abs(phi.slope(2.5)) < 1e-12)
     True
     """
 
@@ -64,7 +64,7 @@ class RadialSplines(Basis):
             object.__setattr__(self, "upper", float(self.knots[-1]))
         if self.cutoff is not None and self.upper is not None and self.upper != self.cutoff:
             raise InputError(
-                f"RadialSplines: cutoff {self.cutoff:g} is the upper end, drop upper={self.upper:g} or end the knots there"
+                f"RadialSplines: cutoff {self.cutoff:g} is the upper end, drop upper or end the knots there"
             )
         if self.count < 2:
             raise InputError(f"RadialSplines: expected at least 2 functions, got {self.count}")

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trackless import _progress, _threads
 from trackless._errors import InputError
-from trackless._kernels.simulation import simulate_batch
+from trackless._kernels.simulation import SlopeTable, TensorPotential, simulate_batch
 from trackless.potentials import Potential
 from trackless.slopes import slope_table
 from trackless.snapshots import Snapshots
@@ -19,8 +19,6 @@ from trackless.space import checked_box, side_lengths
 Array = NDArray[np.float64]
 LOCKSTEP = 8  # runs advanced together, so that loops over their pairs are long
 GROUP = 32  # batches handed to the threads together
-WIDER = 4.0  # how much further a table reaches when particles left it
-ATTEMPTS = 4
 
 
 def simulate(
@@ -88,10 +86,16 @@ def simulate(
     positions = np.empty((runs, observations, particles, dim))
     batch = 1 if accurate else LOCKSTEP
     batches = [slice(m, min(m + batch, runs)) for m in range(0, runs, batch)]
+    lengths, scale = side_lengths(sides, dim), 1.0 / particles if coupling == "mean" else 1.0
+    reach = _reach(initial, start) + 4 * sigma * np.sqrt(duration)
+    tables = (
+        slope_table(external, dim, reach, sigma, step, 1.0),
+        slope_table(interaction, dim, 2 * reach, sigma * np.sqrt(2), step, scale),
+    )
     advance = partial(
-        _advance, start=start, widest=_widest(initial, start, side_lengths(sides, dim)), out=positions, seeds=_seeds(seed, runs), external=external, interaction=interaction,
-        lengths=side_lengths(sides, dim), sigma=sigma, scale=1.0 / particles if coupling == "mean" else 1.0, step=step,
-        substeps=substeps, labeled=labeled, accurate=accurate, tables={},
+        _advance, start=start, out=positions, seeds=_seeds(seed, runs), tables=tables,
+        interacting=interaction is not None, lengths=lengths, sigma=sigma, scale=scale, step=step, substeps=substeps,
+        labeled=labeled, accurate=accurate,
     )  # fmt: skip
     groups = [batches[g : g + GROUP] for g in range(0, len(batches), GROUP)]
     for group in _progress.track(groups, "simulating", len(groups)):
@@ -162,11 +166,11 @@ def _start(
     return np.array(given, order="C")  # a copy: kernels are compiled once more for arrays that are read-only
 
 
-def _widest(initial: float | ArrayLike | Snapshots, start: Array, lengths: Array) -> float:
-    """How far out coordinates start. It fixes the tables, so for random ones it must not depend on the draw."""
+def _reach(initial: float | ArrayLike | Snapshots, start: Array) -> float:
+    """How far out particles start, about. It sets where tables end, so it must not depend on random positions."""
     if not isinstance(initial, Snapshots) and np.ndim(initial) == 0:
-        return 6 * float(initial) + 0.5 * float(lengths.max())  # type: ignore[arg-type]
-    return float(np.abs(start).max())
+        return 6 * float(initial) + 1e-9  # type: ignore[arg-type]
+    return float(np.linalg.norm(start, axis=-1).max()) + 1e-9
 
 
 def _seeds(seed: int, runs: int) -> NDArray[np.uint64]:
@@ -178,11 +182,10 @@ def _seeds(seed: int, runs: int) -> NDArray[np.uint64]:
 def _advance(
     batch: slice,
     start: Array,
-    widest: float,
     out: Array,
     seeds: NDArray[np.uint64],
-    external: Potential | None,
-    interaction: Potential | None,
+    tables: tuple[SlopeTable | TensorPotential, SlopeTable | TensorPotential],
+    interacting: bool,
     lengths: Array,
     sigma: float,
     scale: float,
@@ -190,30 +193,15 @@ def _advance(
     substeps: int,
     labeled: bool,
     accurate: bool,
-    tables: dict[int, Any],
 ) -> None:
-    """Simulate one batch; widen the tables and repeat if particles left them."""
-    dim = start.shape[2]
-    duration = step * substeps * out.shape[1]
-    extent = widest * np.sqrt(dim) + 4 * sigma * np.sqrt(duration) + 1e-6
-    reach = extent
-    for attempt in range(ATTEMPTS):
-        if attempt not in tables:  # the same for all batches: threads may build it twice, never differently
-            reach = 1.5 * extent * WIDER**attempt
-            tables[attempt] = (
-                slope_table(external, dim, reach, sigma, step, 1.0),
-                slope_table(interaction, dim, 2 * reach, sigma * np.sqrt(2), step, scale),
-                reach,
-            )
-        first, second, reach = tables[attempt]
-        noise, mixing = seeds[:, batch].copy()
-        farthest, farthest_pair = simulate_batch(
-            start[batch], noise, mixing, first, second, interaction is not None, lengths, sigma, scale, step, substeps,
-            labeled, accurate, out[batch],
-        )  # fmt: skip
-        if farthest <= reach and farthest_pair <= 2 * reach and np.isfinite(out[batch]).all():
-            return
-    raise InputError(
-        f"the simulation blew up in runs {batch.start} to {batch.stop - 1} (distances beyond {reach:.3g}): "
-        f"step={step:g} is too large for these forces; use a smaller step or accurate=True"
-    )
+    """Simulate one batch of runs into ``out``."""
+    noise, mixing = seeds[:, batch].copy()
+    inside = simulate_batch(
+        start[batch], noise, mixing, *tables, interacting, lengths, sigma, scale, step, substeps, labeled, accurate,
+        out[batch],
+    )  # fmt: skip
+    if not inside or not np.isfinite(out[batch]).all():
+        raise InputError(
+            f"the simulation blew up in runs {batch.start} to {batch.stop - 1}: step={step:g} is too large for these "
+            "forces; use a smaller step or accurate=True"
+        )

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import maximum_filter1d
 
 from trackless._errors import InputError
-from trackless._kernels.simulation import SlopeTable, TensorPotential
+from trackless._kernels.simulation import SHIFT, SlopeTable, TensorPotential
 from trackless.potentials import Potential, PotentialSum, RadialPotential, RadialSum, Stretched
-from trackless.tables import TensorTable, tabulated
+from trackless.tables import TensorTable
 from trackless.tensor_splines import TensorSpline
 
 Array = NDArray[np.float64]
 STIFFNESS = 0.1  # accurate steps h keep h times the second derivative below this; at 0.3 a bias of 1 % shows
+RANGE = 2.0**14  # tables cover distances from reach / RANGE to reach * RANGE
+FINE = 16384  # points of the grid on which stiffness is looked at
 LEVELS = 16  # accurate steps are the largest one halved at most this often
 
 
 def slope_table(
     potential: Potential | None, dim: int, reach: float, spread: float, step: float, scale: float
 ) -> SlopeTable | TensorPotential:
-    """A potential on [0, reach] for the simulation kernel.
+    """A potential for the simulation kernel; ``reach`` is a typical largest distance.
 
     Parameters
     ----------
@@ -41,18 +45,25 @@ def slope_table(
         return TensorPotential(table, np.ascontiguousarray(potential.coef.reshape(-1)), max(safe, step / 2**LEVELS))
     groups = _groups(potential, dim)
     origin = np.zeros(dim) + (potential.origin if isinstance(potential, RadialPotential) else 0.0)
-    shortest = min(min(stretch) for stretch, _ in groups)
-    top = reach / min(shortest, 1.0)
-    pieces = [tabulated([member], _bottom(member), top, tolerance=1e-6, most=32768) for _, member in groups]
-    cells = max(len(p.coef) for p in pieces)
-    bottom = max(_bottom(member) for _, member in groups)
-    coef, safe = [], []
-    for stretch, member in groups:
-        edges = np.linspace(bottom, top, cells + 1)
-        coef.append(_slopes(member, edges))
-        safe.append(_safe_steps(member, edges, spread / min(stretch), step, scale / min(stretch) ** 2))
+    first_cell = _leading_bits((reach / RANGE) ** 2)
+    edges = _cell_edges(np.arange(first_cell, _leading_bits((reach * RANGE) ** 2) + 2))
     squares = np.array([[1.0 / s**2 for s in stretch] for stretch, _ in groups])
-    return SlopeTable(origin, squares, bottom, cells / (top - bottom), np.stack(coef), np.stack(safe))
+    coef = np.stack([_forces(member, edges) for _, member in groups])
+    middle = np.sqrt(0.5 * (edges[1:] + edges[:-1]))
+    safe = [
+        _safe_steps(member, reach / min(stretch), spread / min(stretch), step, scale / min(stretch) ** 2)(middle)
+        for stretch, member in groups
+    ]
+    return SlopeTable(origin, squares, first_cell, coef, np.stack(safe))
+
+
+def _leading_bits(s: float) -> int:
+    return int(np.float64(s).view(np.int64)) >> SHIFT
+
+
+def _cell_edges(cells: NDArray[np.int64]) -> Array:
+    """The smallest s of each cell."""
+    return (cells << SHIFT).view(np.float64)
 
 
 def _groups(potential: Potential | None, dim: int) -> list[tuple[tuple[float, ...], RadialPotential]]:
@@ -78,30 +89,33 @@ def _groups(potential: Potential | None, dim: int) -> list[tuple[tuple[float, ..
     )
 
 
-def _bottom(profile: RadialPotential) -> float:
-    """0, or where a singular profile is still finite: nearer particles feel that slope."""
-    with np.errstate(all="ignore"):
-        finite = np.isfinite(profile.slope(np.zeros(1))).all() and np.isfinite(profile.profile(np.zeros(1))).all()
-    return 0.0 if finite else 1e-3
+def _forces(profile: RadialPotential, edges: Array) -> Array:
+    """Parabolas in s through g'(q)/q at both ends and the middle of each cell; constant in the first and last.
+
+    Nearer than the first cell a tip or a singularity therefore acts like a spring.
+    """
+    left, right = edges[:-1], edges[1:]
+    middle = 0.5 * (left + right)
+    with np.errstate(all="ignore"):  # far outside a profile may overflow; a particle that gets there is an error
+        at_left, at_middle, at_right = (profile.slope(np.sqrt(s)) / np.sqrt(s) for s in (left, middle, right))
+    half = 0.5 * (right - left)
+    bend = (at_left + at_right - 2 * at_middle) / (2 * half**2)
+    tilt = (at_right - at_left) / (2 * half)
+    coef = np.stack([at_middle - middle * (tilt - middle * bend), tilt - 2 * middle * bend, bend], axis=1)
+    coef[[0, -1]] = [[at_right[0], 0.0, 0.0], [at_left[-1], 0.0, 0.0]]
+    return coef
 
 
-def _slopes(profile: RadialPotential, edges: Array) -> Array:
-    """Quadratics through the slope at both ends and the middle of each cell, with constant ends."""
-    h = edges[1] - edges[0]
-    left, middle, right = (profile.slope(edges[:-1] + f * h) for f in (0.0, 0.5, 1.0))
-    inside = np.stack([left, 4 * middle - 3 * left - right, 2 * (left + right - 2 * middle)], axis=1)
-    below, above = [left[0], 0.0, 0.0], [right[-1], 0.0, 0.0]
-    return np.concatenate([[below], inside, [above]])
-
-
-def _safe_steps(profile: RadialPotential, edges: Array, spread: float, step: float, scale: float) -> Array:
+def _safe_steps(
+    profile: RadialPotential, reach: float, spread: float, step: float, scale: float
+) -> Callable[[Array], Array]:
     """Largest step h <= step with h scale |g''| <= STIFFNESS anywhere the distance may get to within it."""
-    middle = 0.5 * (edges[1:] + edges[:-1])
-    stiffness = scale * np.abs(profile.curvature(middle))
-    width = middle[1] - middle[0]
-    allowed = np.full(len(middle), step / 2**LEVELS)
+    width = reach / FINE
+    grid = (np.arange(FINE) + 0.5) * width
+    stiffness = scale * np.abs(profile.curvature(grid))
+    allowed = np.full(FINE, step / 2**LEVELS)
     for level in range(LEVELS - 1, -1, -1):
         h = step / 2**level
         around = maximum_filter1d(stiffness, 2 * int(4 * spread * np.sqrt(h) / width) + 1, mode="nearest")
         allowed[h * around <= STIFFNESS] = h
-    return np.concatenate([[allowed[0]], allowed, [allowed[-1]]])
+    return lambda q: allowed[np.minimum(q / width, FINE - 1).astype(np.int64)]

@@ -139,9 +139,5 @@ def check_reached(equations: NormalEquations, names: tuple[str, ...]) -> None:
 def condition_numbers(equations: NormalEquations) -> dict[str, float]:
     """Condition numbers of A and of its V and Phi blocks."""
     k = equations.external
-    blocks = {
-        "all": equations.matrix,
-        "external": equations.matrix[:k, :k],
-        "interaction": equations.matrix[k:, k:],
-    }
+    blocks = {"all": equations.matrix, "external": equations.matrix[:k, :k], "interaction": equations.matrix[k:, k:]}
     return {name: float(np.linalg.cond(block)) for name, block in blocks.items() if block.size}

@@ -141,8 +141,7 @@ def _with_edge(pieces: Pieces, radius: float) -> Pieces:
         [c0 + u * (c1 + u * (c2 + u * c3)), c1 + u * (2 * c2 + 3 * u * c3), c2 + 3 * u * c3, c3], axis=-1
     )
     return pieces._replace(
-        edges=np.insert(pieces.edges, cell + 1, radius),
-        coef=np.insert(pieces.coef, cell + 1, shifted, axis=0),
+        edges=np.insert(pieces.edges, cell + 1, radius), coef=np.insert(pieces.coef, cell + 1, shifted, axis=0)
     )
 
 

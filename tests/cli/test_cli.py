@@ -72,18 +72,7 @@ def test_simulate_then_fit(tmp_path):
 
 def test_the_same_seed_gives_the_same_file_on_any_number_of_threads(tmp_path):
     for threads, name in ((1, "one.npz"), (2, "two.npz")):
-        arguments = (
-            "simulate",
-            "smoothness",
-            "-o",
-            name,
-            "--runs",
-            20,
-            "--duration",
-            0.1,
-            "--threads",
-            threads,
-        )
+        arguments = ("simulate", "smoothness", "-o", name, "--runs", 20, "--duration", 0.1, "--threads", threads)
         assert trackless(*arguments, "--seed", 7, cwd=tmp_path).returncode == 0
     one, two = (tl.read(tmp_path / name).positions for name in ("one.npz", "two.npz"))
     assert np.array_equal(one, two)
@@ -135,17 +124,7 @@ def test_force_overwrites(data_file):
 
 
 def test_interrupting_leaves_no_file(tmp_path):
-    command = [
-        sys.executable,
-        "-m",
-        "trackless.cli",
-        "simulate",
-        "reference",
-        "-o",
-        "data.npz",
-        "--runs",
-        "100000",
-    ]
+    command = [sys.executable, "-m", "trackless.cli", "simulate", "reference", "-o", "data.npz", "--runs", "100000"]
     process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     time.sleep(6)
     os.kill(process.pid, signal.SIGINT)

@@ -64,17 +64,7 @@ def _pair_sums(table, x, starts, snapshots, lengths, scales, base, columns, forc
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def accumulate_task(
-    points,
-    starts,
-    scales,
-    lengths,
-    snapshot_of,
-    class_of,
-    class_weights,
-    external,
-    interaction,
-    energy,
-    coincident,
+    points, starts, scales, lengths, snapshot_of, class_of, class_weights, external, interaction, energy, coincident
 ):
     """Weighted sums of the snapshots of one task, under each quadrature rule.
 

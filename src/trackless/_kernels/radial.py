@@ -63,19 +63,7 @@ def dense_function(table, group, j, n, cells, work, slopes, row, values):
 
 @njit(fastmath=FAST)
 def local_functions(
-    table,
-    dim,
-    begin,
-    end,
-    cells,
-    work,
-    offset,
-    energy,
-    snapshot,
-    diffusion,
-    value_scale,
-    laplacian_scale,
-    slopes,
+    table, dim, begin, end, cells, work, offset, energy, snapshot, diffusion, value_scale, laplacian_scale, slopes
 ):
     """The same for a dictionary with few functions per cell: adds energies and diffusion terms directly."""
     coef, first = table.coef, table.first
@@ -108,19 +96,7 @@ def radial_one_body(table, x, starts, snapshots, columns, force, energy, diffusi
             first = table.first
             for s in range(snapshots):
                 local_functions(
-                    table,
-                    dim,
-                    starts[s],
-                    starts[s + 1],
-                    cells,
-                    work,
-                    0,
-                    energy,
-                    s,
-                    diffusion,
-                    1.0,
-                    1.0,
-                    slopes,
+                    table, dim, starts[s], starts[s + 1], cells, work, 0, energy, s, diffusion, 1.0, 1.0, slopes
                 )
             for i in range(n):
                 for j in range(table.coef.shape[0]):
@@ -249,19 +225,7 @@ def local_pair_sums(
         begin, end = segments[c, 1], segments[c + 1, 1]
         scale = scales[segments[c, 0]]
         local_functions(
-            table,
-            dim,
-            begin,
-            end,
-            cells,
-            work,
-            base,
-            energy,
-            segments[c, 0],
-            diffusion,
-            scale,
-            2.0 * scale,
-            slopes,
+            table, dim, begin, end, cells, work, base, energy, segments[c, 0], diffusion, scale, 2.0 * scale, slopes
         )
         for p in range(begin, end):
             start = first[cells[p]]

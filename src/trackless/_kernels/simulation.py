@@ -17,21 +17,27 @@ from trackless.tables import TensorTable
 
 Array = NDArray[np.float64]
 PAIRS = 2048  # pairs worked on together, at least one row of the pair matrix
+OCTAVE = 9  # 2^9 cells between s and 2 s
+SHIFT = 52 - OCTAVE  # drops the bits of s that are finer than a cell
 
 
 class SlopeTable(NamedTuple):
-    """One potential that is a sum of radial (stretched) terms, as its slope on uniform cells."""
+    """One potential that is a sum of radial (stretched) terms, as g'(q)/q on cells of s = q^2.
+
+    Cells divide every octave of s evenly, so the cell is read off the leading bits of s as a floating-point
+    number: no square root, no division, and a range of 2^28 in distance with the same relative resolution.
+    """
 
     origin: Array
     """(dim,)"""
     squares: Array
     """(groups, dim): 1 / stretch^2"""
-    bottom: float
-    cells_per_unit: float
+    first_cell: int
+    """leading bits of the smallest s"""
     coef: Array
-    """(groups, cells + 2, 3): slope = c0 + t (c1 + t c2) with t in [0, 1] across the cell; linear ends"""
+    """(groups, cells, 3): g'(q)/q = c0 + s (c1 + s c2)"""
     safe_step: Array
-    """(groups, cells + 2): largest step that is accurate there"""
+    """(groups, cells): largest step that is accurate there"""
 
 
 class TensorPotential(NamedTuple):
@@ -43,37 +49,32 @@ class TensorPotential(NamedTuple):
     safe_step: float
 
 
-def gradients(potential, offsets, n, out, scratch, cells, adaptive) -> tuple[float, float]:
-    """Gradients at ``offsets`` (dim, n) into ``out``; returns the largest q and the smallest safe step."""
+def gradients(potential, offsets, n, out, scratch, bits, cells, adaptive) -> tuple[int, float]:
+    """Gradients at ``offsets`` (dim, n) into ``out``; returns how many left the table and the smallest safe step."""
     raise NotImplementedError("called from compiled code only")
 
 
 @njit(fastmath=FAST)
-def radial_gradients(potential, offsets, n, out, scratch, cells, adaptive):
+def radial_gradients(potential, offsets, n, out, scratch, bits, cells, adaptive):
     coef, safe_step = potential.coef, potential.safe_step
     dim = offsets.shape[0]
     last = coef.shape[1] - 1
-    farthest = 0.0
+    outside = 0  # counted, because a largest float would keep the loop from vectorising
     step = np.inf
     for g in range(coef.shape[0]):
         for p in range(n):
-            scratch[0, p] = 0.0
+            scratch[p] = 0.0
         for k in range(dim):
             s = potential.squares[g, k]
             for p in range(n):
-                scratch[0, p] += s * offsets[k, p] * offsets[k, p]
+                scratch[p] += s * offsets[k, p] * offsets[k, p]
         for p in range(n):
-            q = np.sqrt(scratch[0, p])
-            farthest = max(farthest, q)
-            position = (q - potential.bottom) * potential.cells_per_unit + 1.0
-            cell = min(max(int(position), 0), last)
+            cell = min(max((bits[p] >> SHIFT) - potential.first_cell, 0), last)
             cells[p] = cell
-            scratch[0, p] = position - cell
-            scratch[1, p] = 1.0 / max(q, 1e-12)
+            outside += cell == last
         for p in range(n):
             cell = cells[p]
-            t = scratch[0, p]
-            scratch[1, p] *= coef[g, cell, 0] + t * (coef[g, cell, 1] + t * coef[g, cell, 2])
+            scratch[p] = coef[g, cell, 0] + scratch[p] * (coef[g, cell, 1] + scratch[p] * coef[g, cell, 2])
         if adaptive:
             for p in range(n):
                 step = min(step, safe_step[g, cells[p]])
@@ -81,11 +82,11 @@ def radial_gradients(potential, offsets, n, out, scratch, cells, adaptive):
             s = potential.squares[g, k]
             if g == 0:
                 for p in range(n):
-                    out[k, p] = s * scratch[1, p] * offsets[k, p]
+                    out[k, p] = s * scratch[p] * offsets[k, p]
             else:
                 for p in range(n):
-                    out[k, p] += s * scratch[1, p] * offsets[k, p]
-    return farthest, step
+                    out[k, p] += s * scratch[p] * offsets[k, p]
+    return outside, step
 
 
 @njit(fastmath=FAST)
@@ -93,26 +94,24 @@ def tensor_gradients(potential, offsets, n, out):
     dim = offsets.shape[0]
     basis, index, value, gradient, laplacian = tensor_room(dim)
     point = np.empty(dim)
-    farthest = 0.0
     for p in range(n):
         for k in range(dim):
             point[k] = offsets[k, p]
             out[k, p] = 0.0
-            farthest = max(farthest, abs(point[k]))
         count = tensor_functions(potential.table, point, basis, index, value, gradient, laplacian)
         for a in range(count):
             if index[a] >= 0:
                 for k in range(dim):
                     out[k, p] += potential.coef[index[a]] * gradient[a, k]
-    return farthest, potential.safe_step
+    return 0, potential.safe_step
 
 
 @overload(gradients, jit_options={"fastmath": FAST})
-def _gradients(potential, offsets, n, out, scratch, cells, adaptive):
-    def radial(potential, offsets, n, out, scratch, cells, adaptive):
-        return radial_gradients(potential, offsets, n, out, scratch, cells, adaptive)
+def _gradients(potential, offsets, n, out, scratch, bits, cells, adaptive):
+    def radial(potential, offsets, n, out, scratch, bits, cells, adaptive):
+        return radial_gradients(potential, offsets, n, out, scratch, bits, cells, adaptive)
 
-    def tensor(potential, offsets, n, out, scratch, cells, adaptive):
+    def tensor(potential, offsets, n, out, scratch, bits, cells, adaptive):
         return tensor_gradients(potential, offsets, n, out)
 
     return {SlopeTable: radial, TensorPotential: tensor}.get(getattr(potential, "instance_class", None))
@@ -138,20 +137,19 @@ def list_pairs(n, runs, begin, of_i, of_j):
 
 @njit(fastmath=FAST)
 def all_forces(
-    x, n, runs, external, interaction, interacting, lengths, scale, force, offsets, pushes, scratch, cells,
+    x, n, runs, external, interaction, interacting, lengths, scale, force, offsets, pushes, scratch, bits, cells,
     of_i, of_j, listed, adaptive,
 ):  # fmt: skip
     """-drift of every particle into ``force`` (dim, runs n).
 
-    Returns the largest distances met (from the centre, between particles) and the smallest safe step.
+    Returns how many distances left a table and the smallest safe step.
     """
     dim = x.shape[0]
     total = runs * n
     for k in range(dim):
         for p in range(total):
             offsets[k, p] = x[k, p] - external_origin(external, k)
-    farthest, step = gradients(external, offsets, total, force, scratch, cells, adaptive)
-    farthest_pair = 0.0
+    outside, step = gradients(external, offsets, total, force, scratch, bits, cells, adaptive)
     if interacting:
         row = 0
         while row < total:
@@ -160,15 +158,15 @@ def all_forces(
             else:
                 count, row = list_pairs(n, runs, row, of_i, of_j)
             pair_offsets(x, count, of_i, of_j, lengths, offsets)
-            distance, pair_step = gradients(interaction, offsets, count, pushes, scratch, cells, adaptive)
-            farthest_pair = max(farthest_pair, distance)
+            beyond, pair_step = gradients(interaction, offsets, count, pushes, scratch, bits, cells, adaptive)
+            outside += beyond
             step = min(step, pair_step)
             for k in range(dim):
                 for p in range(count):
                     push = scale * pushes[k, p]
                     force[k, of_i[p]] += push
                     force[k, of_j[p]] -= push
-    return farthest, farthest_pair, step
+    return outside, step
 
 
 def external_origin(potential, k):
@@ -208,7 +206,8 @@ def simulate_batch(
 
     Returns
     -------
-    (largest distance from the centre, largest distance between particles)
+    bool
+        False if a distance left a table: what was written is then to be thrown away.
     """
     runs, n, dim = initial.shape
     total = runs * n
@@ -222,7 +221,8 @@ def simulate_batch(
     force_after = np.empty((dim, total))
     offsets = np.empty((dim, room))
     pushes = np.empty((dim, room))
-    scratch = np.empty((2, room))
+    scratch = np.empty(room)
+    bits = scratch.view(np.int64)  # the same memory: the numbers as their bits
     cells = np.empty(room, np.int64)
     of_i = np.empty(room, np.int64)
     of_j = np.empty(room, np.int64)
@@ -234,18 +234,16 @@ def simulate_batch(
         for i in range(n):
             for k in range(dim):
                 x[k, b * n + i] = initial[b, i, k]
-    farthest = 0.0
-    farthest_pair = 0.0
     for t in range(out.shape[1]):
         left = step * substeps if t > 0 else 0.0
         count = 0
         while (accurate and left > 1e-9 * step) or (not accurate and t > 0 and count < substeps):
-            distance, pair_distance, safe = all_forces(
+            outside, safe = all_forces(
                 x, n, runs, external, interaction, interacting, lengths, scale, force, offsets, pushes, scratch,
-                cells, of_i, of_j, listed, accurate,
+                bits, cells, of_i, of_j, listed, accurate,
             )  # fmt: skip
-            farthest = max(farthest, distance)
-            farthest_pair = max(farthest_pair, pair_distance)
+            if outside > 0:
+                return False
             h = step
             if accurate:
                 h = left / np.ceil(left / min(step, safe) - 1e-9)
@@ -261,7 +259,7 @@ def simulate_batch(
                         trial[k, p] = x[k, p] - h * force[k, p] + kick[k, p]
                 all_forces(
                     trial, n, runs, external, interaction, interacting, lengths, scale, force_after, offsets, pushes,
-                    scratch, cells, of_i, of_j, listed, False,
+                    scratch, bits, cells, of_i, of_j, listed, False,
                 )  # fmt: skip
                 for k in range(dim):
                     for p in range(total):
@@ -283,4 +281,4 @@ def simulate_batch(
                     if lengths[k] > 0.0:
                         value -= lengths[k] * np.floor(value / lengths[k])
                     out[b, t, i, k] = value
-    return farthest, farthest_pair
+    return True

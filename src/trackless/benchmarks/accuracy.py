@@ -106,14 +106,7 @@ def rate_in_dt(quadrature: str, runs: int = 20_000, seed: int = 0) -> Rate:
     model = smooth_model()
     finest, strides = 1 / 64, (4, 8, 16)
     paths = simulate(
-        model,
-        runs=runs,
-        step=finest / 2,
-        observe_every=finest,
-        duration=1.0,
-        initial=0.25,
-        accurate=True,
-        seed=seed,
+        model, runs=runs, step=finest / 2, observe_every=finest, duration=1.0, initial=0.25, accurate=True, seed=seed
     )
     reference = _coef(model, paths, "cubic")
     biases = np.array([np.abs(_coef(model, paths.every(s), quadrature) - reference) for s in strides])

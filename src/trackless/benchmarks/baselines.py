@@ -85,13 +85,7 @@ def accumulate(positions: Array, weights: Array, external: Family, interaction: 
 
 
 def euler_maruyama(
-    x: Array,
-    steps: int,
-    step: float,
-    external: RadialPotential,
-    interaction: RadialPotential,
-    sigma: float,
-    seed: int,
+    x: Array, steps: int, step: float, external: RadialPotential, interaction: RadialPotential, sigma: float, seed: int
 ) -> Array:
     """Advance all runs (runs, N, dim) together, vectorised over runs."""
     generator = np.random.default_rng(seed)

@@ -124,7 +124,7 @@ class SelfTest(BaseEstimator):
             asked, there = getattr(self, name), getattr(data, name)
             if asked is not None and asked != there:
                 raise InputError(
-                    f"{name}: the moments were accumulated on {there!r}; leave {name}=None to use it, or accumulate again"
+                    f"{name}: the moments were accumulated on {there!r}; leave {name}=None, or accumulate again"
                 )
         return data
 

@@ -51,10 +51,7 @@ def save(result: Any, path: str | Path, overwrite: bool = False) -> None:
     """
     arrays: dict[str, np.ndarray] = {}
     content = {"format": FORMAT, "version": VERSION, "result": _plain(result, arrays)}
-    with (
-        replacing(path, overwrite) as temporary,
-        zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive,
-    ):
+    with replacing(path, overwrite) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("content.json", json.dumps(content, indent=1))
         for name, array in arrays.items():
             buffer = io.BytesIO()
@@ -74,15 +71,7 @@ def load(path: str | Path) -> Any:
             }
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        KeyError,
-        ValueError,
-        OSError,
-        EOFError,
-        NotImplementedError,
-    ) as error:
+    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, OSError, EOFError, NotImplementedError) as error:
         raise InputError(f"{path}: not a result saved by trackless ({error})") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise InputError(f"{path}: not a result saved by trackless")

@@ -1,0 +1,158 @@
+"""Saved fits and moments: round trips, damage, and that nothing in a file is executed."""
+
+import io
+import json
+import zipfile
+
+import numpy as np
+import pytest
+
+import trackless as tl
+from trackless.files import save
+from trackless.potentials import Stretched
+from trackless.shapes import Gaussian, Power
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def fit_with(external, interaction, data=None):
+    if data is None:
+        data = tl.Snapshots(0.7 * np.random.default_rng(2).standard_normal((8, 5, 6, 2)), 0.1 * np.arange(5))
+    return tl.SelfTest(external, interaction, sigma=1.0).fit(data)
+
+
+FAMILIES = {
+    "given functions": (tl.models.reference().external_basis, tl.models.reference().interaction_basis),
+    "splines": (tl.RadialSplines(6, center="mean"), tl.RadialSplines(9, lower=0.0, cutoff=2.5, flat_center=True)),
+    "knots": (tl.RadialSplines(knots=(0.0, 0.3, 0.7, 1.5)), None),
+    "Gaussians": (tl.GaussianRBF(5), tl.GaussianRBF(6)),
+    "tensor splines": (tl.TensorSplines(5), tl.TensorSplines(6)),
+    "stretched": (tl.models.anisotropic().external_basis, tl.models.anisotropic().interaction_basis),
+    "clamped": (None, tl.models.singularity().interaction_basis),
+    "sums": (tl.RadialFunctions([2 * Power(2) + Gaussian(0.5, 0.2)], names=["both"], center=(0.1, 0.2)), None),
+}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_fits_round_trip(name, tmp_path):
+    fitted = fit_with(*FAMILIES[name])
+    fitted.save(tmp_path / "fit.trackless")
+    loaded = tl.load(tmp_path / "fit.trackless")
+    assert loaded.get_params() == fitted.get_params()
+    np.testing.assert_array_equal(loaded.coef_, fitted.coef_)
+    assert loaded.moments_.names == fitted.moments_.names
+    x = np.random.default_rng(3).standard_normal((30, 2))
+    for part in ("external_", "interaction_"):
+        ours, theirs = getattr(fitted, part), getattr(loaded, part)
+        assert type(ours) is type(theirs)
+        if ours is not None:
+            np.testing.assert_array_equal(ours(x), theirs(x))
+            np.testing.assert_array_equal(ours.gradient(x), theirs.gradient(x))
+    assert names(tmp_path) == ["fit.trackless"]
+
+
+def test_moments_round_trip(tmp_path):
+    moments = fit_with(*FAMILIES["splines"]).moments_
+    save(moments, tmp_path / "moments.trackless")
+    loaded = tl.load(tmp_path / "moments.trackless")
+    assert isinstance(loaded, tl.Moments)
+    np.testing.assert_array_equal(loaded.quadratic, moments.quadratic)
+    assert (loaded + moments).runs.sum() == 2 * moments.runs.sum()
+    np.testing.assert_array_equal(loaded.span, moments.span)
+
+
+def test_given_callables_are_saved_as_what_kernels_use(tmp_path):
+    fitted = fit_with(tl.RadialFunctions([lambda r: r**2, (np.cos, lambda r: -np.sin(r))], names=["a", "b"]), None)
+    fitted.save(tmp_path / "fit.trackless")
+    loaded = tl.load(tmp_path / "fit.trackless")
+    r = np.linspace(0.05, 2.0, 100)
+    np.testing.assert_allclose(loaded.external_.slope(r), fitted.external_.slope(r), rtol=1e-4, atol=1e-5)
+    assert loaded.external_basis_.names == ("a", "b")
+
+
+def test_singular_callables_can_be_saved(tmp_path):
+    fitted = fit_with(None, tl.RadialFunctions([lambda r: 1 / r]))
+    fitted.save(tmp_path / "fit.trackless")
+    r = np.linspace(0.3, 2.0, 20)
+    np.testing.assert_allclose(
+        tl.load(tmp_path / "fit.trackless").interaction_.slope(r), fitted.interaction_.slope(r), rtol=1e-3
+    )
+
+
+def test_callables_inside_other_functions_are_refused(tmp_path):
+    fitted = fit_with(tl.RadialFunctions([Stretched(tl.RadialFunctions([np.cos]).functions[0], (1.0, 0.5))]), None)
+    with pytest.raises(tl.InputError, match="cannot save a"):
+        fitted.save(tmp_path / "fit.trackless")
+    assert names(tmp_path) == []
+
+
+def test_results_are_not_overwritten(tmp_path):
+    fitted = fit_with(*FAMILIES["splines"])
+    fitted.save(tmp_path / "fit.trackless")
+    with pytest.raises(tl.InputError, match="exists"):
+        fitted.save(tmp_path / "fit.trackless")
+    fitted.save(tmp_path / "fit.trackless", overwrite=True)
+
+
+def test_any_changed_byte_is_an_input_error_or_harmless(tmp_path):
+    fitted = fit_with(*FAMILIES["knots"])
+    fitted.save(tmp_path / "fit.trackless")
+    whole = (tmp_path / "fit.trackless").read_bytes()
+    refused = 0
+    for k in range(0, len(whole), max(1, len(whole) // 150)):
+        damaged = bytearray(whole)
+        damaged[k] ^= 0xFF
+        (tmp_path / "damaged").write_bytes(damaged)
+        try:
+            loaded = tl.load(tmp_path / "damaged")
+        except tl.InputError:
+            refused += 1
+        else:  # a byte of the archive that nobody reads
+            np.testing.assert_array_equal(loaded.coef_, fitted.coef_)
+    assert refused > 100
+
+
+def rewritten(source, target, change):
+    """The archive with its text changed."""
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == "content.json":
+                content = json.dumps(change(json.loads(content))).encode()
+            new.writestr(name, content)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda content: {**content, "format": "something else"}, "not a result saved by trackless"),
+        (lambda content: {**content, "version": 99}, "saved in version 99, this one reads 1"),
+        (lambda content: {**content, "result": {"type": "Popen", "args": "ls"}}, "unknown kind of object, 'Popen'"),
+        (lambda content: {**content, "result": {"type": "Power", "wrong": 1}}, "damaged"),
+        (lambda content: {**content, "result": {"array": "array99"}}, "damaged"),
+        (lambda content: ["no", "dictionary"], "not a result saved by trackless"),
+    ],
+)
+def test_only_known_content_is_built(change, message, tmp_path):
+    fit_with(*FAMILIES["knots"]).save(tmp_path / "fit.trackless")
+    rewritten(tmp_path / "fit.trackless", tmp_path / "changed", change)
+    with pytest.raises(tl.InputError, match=message):
+        tl.load(tmp_path / "changed")
+
+
+def test_results_hold_no_pickles(tmp_path):
+    fit_with(*FAMILIES["given functions"]).save(tmp_path / "fit.trackless")
+    with zipfile.ZipFile(tmp_path / "fit.trackless") as archive:
+        assert {name.rsplit(".")[-1] for name in archive.namelist()} == {"json", "npy"}
+        for name in archive.namelist():
+            if name.endswith(".npy"):
+                np.lib.format.read_array(io.BytesIO(archive.read(name)), allow_pickle=False)
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, np.array([None], dtype=object), allow_pickle=True)
+    with zipfile.ZipFile(tmp_path / "pickled", "w") as archive:
+        archive.writestr("content.json", json.dumps({"format": "trackless result", "version": 1, "result": None}))
+        archive.writestr("array0.npy", buffer.getvalue())
+    with pytest.raises(tl.InputError, match="not a result saved by trackless"):
+        tl.load(tmp_path / "pickled")

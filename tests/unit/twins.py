@@ -1,0 +1,212 @@
+"""Plain NumPy twins of the numba kernels: the formulas of MATH sections 1 and 2, written out and slow."""
+
+from __future__ import annotations
+
+import math
+from itertools import groupby
+
+import numpy as np
+
+from trackless._kernels.simulation import OCTAVE, SlopeTable
+from trackless.potentials import Centered, PiecewiseCubic, Stretched
+from trackless.quadrature import RULES, STRIDES, every_rule
+from trackless.space import displacement
+from trackless.tables import tabulated
+from trackless.tensor_splines import TensorSpline, TensorSplines
+
+# Families -> one potential per function, exactly the tabulated one
+
+
+def functions_of(basis):
+    """The functions of a closed family as NumPy potentials, from the same piecewise cubics that kernels read."""
+    if basis is None:
+        return []
+    if isinstance(basis, TensorSplines):
+        return [basis.combine(unit) for unit in np.eye(basis.size)]
+    if hasattr(basis, "pieces"):
+        return [_placed(cubic, basis.center) for cubic in _cubics(basis.pieces())]
+    found = []
+    stretch_of = lambda f: f.stretch if isinstance(f, Stretched) else None  # noqa: E731
+    for stretch, members in groupby(basis.functions, stretch_of):
+        profiles = [f.inner if stretch is not None else f for f in members]
+        cubics = _cubics(tabulated(profiles, *basis.reach))
+        if stretch is not None:
+            found += [Stretched(cubic, stretch) for cubic in cubics]
+        else:
+            found += [_placed(cubic, basis.center) for cubic in cubics]
+    return found
+
+
+def _cubics(pieces):
+    return [PiecewiseCubic(pieces.edges, pieces.coef[:, k]) for k in range(pieces.coef.shape[1])]
+
+
+def _placed(cubic, center):
+    return cubic if center is None else Centered(cubic, center)
+
+
+# Moments
+
+
+def snapshot_sums(x, external, interaction, scale, box=None):
+    """N G, its pair part, N delta and N h of one snapshot ``x`` (N, dim); ``scale`` is 1/N or 1."""
+    n, dim = x.shape
+    size = len(external) + len(interaction)
+    force, delta, h = np.zeros((n, dim, size)), np.zeros(size), np.zeros(size)
+    for k, psi in enumerate(external):
+        force[:, :, k], delta[k], h[k] = psi.gradient(x), psi.laplacian(x).sum(), psi(x).sum()
+    i, j = np.nonzero(~np.eye(n, dtype=bool))
+    z = displacement(x[i], x[j], box)
+    pushes = np.zeros((len(z), dim, len(interaction)))
+    for k, phi in enumerate(interaction, start=len(external)):
+        pushes[:, :, k - len(external)] = scale * phi.gradient(z)
+        np.add.at(force[:, :, k], i, scale * phi.gradient(z))
+        delta[k], h[k] = scale * phi.laplacian(z).sum(), 0.5 * scale * phi(z).sum()
+    return (np.einsum("ika,ikb->ab", force, force), np.einsum("pka,pkb->ab", pushes, pushes), delta, h)
+
+
+def moments_of(snapshots, external, interaction, coupling="mean", windows=1):
+    """The arrays of Moments with one block per run, from closed families, as a dict."""
+    psi, phi = functions_of(external), functions_of(interaction)
+    size, rules = len(psi) + len(phi), (len(STRIDES), len(RULES))
+    shape = (snapshots.runs, windows)
+    sums = {
+        "quadratic": np.zeros((*shape, *rules, size, size)),
+        "pair": np.zeros((*shape, *rules, len(phi), len(phi))),
+        "diffusion": np.zeros((*shape, *rules, size)),
+        "energy": np.zeros((*shape, size)),
+        "weight": np.zeros((*shape, *rules)),
+    }
+    for m in range(snapshots.runs):
+        times = snapshots.times_of(m)
+        frames = [np.asarray(snapshots.frame(m, i), float) for i in range(len(times))]
+        scales = [1 / len(x) if coupling == "mean" else 1.0 for x in frames]
+        parts = [snapshot_sums(x, psi, phi, scale, snapshots.box) for x, scale in zip(frames, scales, strict=True)]
+        cuts = np.linspace(0, len(times) - 1, windows + 1).round().astype(int)
+        for w in range(windows):
+            inside = range(cuts[w], cuts[w + 1] + 1)
+            table = every_rule(times[inside])
+            for weight, i in zip(np.moveaxis(table, -1, 0), inside, strict=True):
+                quadratic, pair, delta, _ = parts[i]
+                sums["quadratic"][m, w] += weight[..., None, None] * quadratic
+                sums["pair"][m, w] += weight[..., None, None] * pair
+                sums["diffusion"][m, w] += weight[..., None] * delta
+                sums["weight"][m, w] += weight * len(frames[i])
+            sums["energy"][m, w] = parts[cuts[w + 1]][3] - parts[cuts[w]][3]
+    return sums
+
+
+# Simulation
+
+
+def table_gradient(table, z):
+    """Gradients at ``z`` (..., dim) of a potential as the simulation kernel reads it."""
+    if not isinstance(table, SlopeTable):
+        cells = table.table.cells
+        upper = table.table.lower + cells / table.table.cells_per_unit
+        return TensorSpline(table.table.lower, upper, table.coef.reshape(cells + 3)).gradient(z)
+    total = np.zeros_like(z)
+    for squares, coef in zip(table.squares, table.coef, strict=True):
+        s = (squares * z**2).sum(axis=-1)
+        mantissa, exponent = np.frexp(s)  # s = mantissa 2^exponent with mantissa in [1/2, 1)
+        cell = ((exponent + 1022) * 2**OCTAVE + ((2 * mantissa - 1) * 2**OCTAVE).astype(int)) - table.first_cell
+        cell = np.clip(cell, 0, len(coef) - 1)
+        total += squares * z * (coef[cell, 0] + s * (coef[cell, 1] + s * coef[cell, 2]))[..., None]
+    return total
+
+
+def force_on(x, external, interaction, scale, box=None):
+    """grad V(X_i) + scale sum_{j != i} grad Phi(X_i - X_j) from two tables; ``interaction`` may be None."""
+    origin = getattr(external, "origin", 0.0)
+    total = table_gradient(external, x - origin)
+    if interaction is not None:
+        z = displacement(x[:, None], x[None, :], box)
+        pushes = table_gradient(interaction, z)
+        pushes[np.arange(len(x)), np.arange(len(x))] = 0.0
+        total += scale * pushes.sum(axis=1)
+    return total
+
+
+def euler_step(x, normals, force, sigma, h):
+    """Euler-Maruyama: X - h F(X) + sigma sqrt(h) Z."""
+    return x - h * force(x) + sigma * np.sqrt(h) * normals
+
+
+def heun_step(x, normals, force, sigma, h):
+    """Heun: the drift is the mean of those at both ends of an Euler step with the same noise."""
+    trial = euler_step(x, normals, force, sigma, h)
+    return x - 0.5 * h * (force(x) + force(trial)) + sigma * np.sqrt(h) * normals
+
+
+# Random numbers; a state is a list of four Python ints, changed in place
+
+WORD = (1 << 64) - 1
+LAYERS = 256
+TAIL = 3.6541528853610088
+AREA = 0.00492867323399
+
+
+def _rotated(x, k):
+    return ((x << k) | (x >> (64 - k))) & WORD
+
+
+def next_bits(state):
+    """xoshiro256++ by Blackman and Vigna."""
+    s0, s1, s2, s3 = state
+    result = (_rotated((s0 + s3) & WORD, 23) + s0) & WORD
+    s2, s3 = s2 ^ s0, s3 ^ s1
+    state[:] = [s0 ^ s3, s1 ^ s2, s2 ^ ((s1 << 17) & WORD), _rotated(s3, 45)]
+    return result
+
+
+def next_uniform(state):
+    return ((next_bits(state) >> 12) + 0.5) / 2**52
+
+
+def _density(x):
+    return math.exp(-0.5 * x * x)
+
+
+def _edges():
+    """Right edges of the ziggurat's layers: each layer has area AREA, the lowest one the tail besides."""
+    edges = [AREA / _density(TAIL), TAIL]
+    while len(edges) < LAYERS:
+        edges.append(math.sqrt(-2 * math.log(AREA / edges[-1] + _density(edges[-1]))))
+    return [*edges, 0.0]
+
+
+EDGES = _edges()
+
+
+def next_normal(state):
+    """A normal deviate: |x| uniform in a layer, accepted under the density; the sign is bit 8."""
+    sign = None
+    while True:
+        bits = next_bits(state)
+        layer, magnitude = bits & 255, bits >> 12
+        if sign is None:
+            sign = -1.0 if bits >> 8 & 1 else 1.0
+        x = magnitude / 2**52 * EDGES[layer]
+        if magnitude < int(EDGES[layer + 1] / EDGES[layer] * 2**52):
+            return sign * x
+        if layer == 0:
+            while True:
+                x = -math.log(next_uniform(state)) / TAIL
+                if -2 * math.log(next_uniform(state)) > x * x:
+                    return sign * (x + TAIL)
+        low, high = _density(EDGES[layer]), _density(EDGES[layer + 1])
+        if low + next_uniform(state) * (high - low) < _density(x):
+            return sign * x
+
+
+def normals(state, *shape):
+    return np.array([next_normal(state) for _ in range(math.prod(shape))]).reshape(shape)
+
+
+def shuffled(state, n):
+    """Fisher and Yates."""
+    order = list(range(n))
+    for i in range(n - 1, 0, -1):
+        j = int(next_uniform(state) * (i + 1))
+        order[i], order[j] = order[j], order[i]
+    return order
