@@ -23,6 +23,8 @@ from trackless.tables import RadialTable, TensorTable, radial_table, tabulated
 Role = Literal["external", "interaction"]
 Center = tuple[float, ...] | Literal["mean"] | None
 Array = NDArray[np.float64]
+FAR = 16.0  # tables end at this many typical distances, or at the farthest particle
+TIP = 32.0  # slopes at r = 0 are rounded below this part of the typical distance
 
 
 class Basis(ABC):
@@ -80,6 +82,14 @@ def origin_of(center: Center, dim: int) -> Array:
     return np.asarray(center, float)
 
 
+def checked_coef(coef: ArrayLike, size: int) -> Array:
+    """Coefficients as an array (size,)."""
+    values = np.asarray(coef, float)
+    if values.shape != (size,):
+        raise InputError(f"coef: expected {size} numbers, one per function, got shape {values.shape}")
+    return values
+
+
 class RadialFunctions(Basis):
     """Given functions of the distance (or of a stretched distance, for :class:`Stretched` ones).
 
@@ -91,6 +101,9 @@ class RadialFunctions(Basis):
     names : list of str, optional
     center : tuple of float, "mean", or None
         Where distances are measured from (external potentials); None is the origin.
+    reach : (bottom, top[, tip]), optional
+        Ends of the table that kernels read, and the radius below which a slope at r = 0 is rounded; from the data if
+        left out. Beyond its ends a function goes on linearly.
 
     Examples
     --------
@@ -105,7 +118,7 @@ class RadialFunctions(Basis):
         functions: Sequence[RadialPotential | Stretched | Callable | Sequence[Callable]],
         names: Sequence[str] | None = None,
         center: Center = None,
-        reach: tuple[float, float] | None = None,
+        reach: tuple[float, ...] | None = None,
     ) -> None:
         self.functions = tuple(f if isinstance(f, Stretched) else as_radial(f) for f in functions)
         if not self.functions:
@@ -151,10 +164,15 @@ class RadialFunctions(Basis):
         center = closed_center(self.center, explored, role)
         stretches = [f.stretch for f in self.functions if isinstance(f, Stretched)]
         shortest = min((min(s) for s in stretches), default=1.0)
-        # A power of two, so that data sets of about the same extent share their tables exactly.
-        top = 2.0 ** np.ceil(np.log2(1.01 * explored.farthest(role, center) / min(shortest, 1.0) + 1e-300))
-        bottom = 0.0 if self._finite_at_zero() else float(explored.reached(role, center).min())
-        return RadialFunctions(self.functions, self._names, center, (bottom, max(top, bottom + 1e-9)))
+        distances = explored.reached(role, center)
+        typical = float(np.median(distances)) if len(distances) else 0.0
+        typical = typical or explored.farthest(role, center) or 1.0
+        # Powers of two, so that data sets of about the same extent share their tables exactly. An outlier must not
+        # make tables coarse: beyond many times the typical distance functions go on linearly.
+        farthest = min(max(1.01 * explored.farthest(role, center), typical), FAR * typical) / min(shortest, 1.0)
+        top, tip = 2.0 ** np.ceil(np.log2(farthest)), 2.0 ** np.floor(np.log2(typical / TIP))
+        bottom = 0.0 if self._finite_at_zero() else float(distances.min())
+        return RadialFunctions(self.functions, self._names, center, (bottom, float(top), float(tip)))
 
     def _finite_at_zero(self) -> bool:
         with np.errstate(all="ignore"):
@@ -177,7 +195,7 @@ class RadialFunctions(Basis):
         return radial_table(pieces, squares, origin_of(self.center, dim))
 
     def combine(self, coef: ArrayLike) -> Potential:
-        values = tuple(np.asarray(coef, float).tolist())
+        values = tuple(checked_coef(coef, self.size).tolist())
         if all(isinstance(f, RadialPotential) for f in self.functions):
             return placed(RadialSum(self.functions, values), self.center)  # type: ignore[arg-type]
         return PotentialSum(self.functions, values)

@@ -89,11 +89,11 @@ class RadialPotential(Potential):
 
     __rmul__ = __mul__
 
-    def __add__(self, other: RadialPotential) -> RadialSum:
-        return RadialSum((self, other), (1.0, 1.0))
+    def __add__(self, other: RadialPotential) -> RadialSum | PotentialSum:
+        return _sum_of((self, other), (1.0, 1.0))
 
-    def __sub__(self, other: RadialPotential) -> RadialSum:
-        return RadialSum((self, other), (1.0, -1.0))
+    def __sub__(self, other: RadialPotential) -> RadialSum | PotentialSum:
+        return _sum_of((self, other), (1.0, -1.0))
 
 
 @dataclass(frozen=True)
@@ -203,6 +203,14 @@ class PiecewiseCubic(RadialPotential):
     edges: Array
     coef: Array
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PiecewiseCubic) and (
+            np.array_equal(self.edges, other.edges) and np.array_equal(self.coef, other.coef)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.edges.tobytes(), self.coef.tobytes()))
+
     def _local(self, r: ArrayLike) -> tuple[Array, Array, Array]:
         distances = np.asarray(r, float)
         inside = np.clip(distances, self.edges[0], self.edges[-1])
@@ -273,6 +281,12 @@ class PotentialSum(Potential):
 
     def laplacian(self, x: ArrayLike) -> Array:
         return np.sum([w * term.laplacian(x) for w, term in zip(self.weights, self.terms, strict=True)], axis=0)
+
+
+def _sum_of(terms: tuple[RadialPotential, ...], weights: tuple[float, ...]) -> RadialSum | PotentialSum:
+    """A radial sum where all terms share their centre, a general one otherwise."""
+    shared = all(np.array_equal(term.origin, terms[0].origin) for term in terms)
+    return RadialSum(terms, weights) if shared else PotentialSum(terms, weights)
 
 
 def as_radial(function: RadialPotential | Callable | Sequence[Callable]) -> RadialPotential:

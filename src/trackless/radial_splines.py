@@ -10,10 +10,12 @@ from numpy.typing import ArrayLike
 from scipy.interpolate import BSpline
 
 from trackless._errors import InputError
-from trackless.basis import Array, Basis, Center, Role, closed_center, origin_of, placed
+from trackless.basis import Array, Basis, Center, Role, checked_coef, closed_center, origin_of, placed
 from trackless.exploration import Exploration
 from trackless.potentials import PiecewiseCubic, RadialPotential
-from trackless.tables import TIP, Pieces, RadialTable, radial_table, rounded
+from trackless.tables import Pieces, RadialTable, radial_table, rounded
+
+ROUNDED = 256  # a slope at r = 0 is rounded below this part of the range
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,8 @@ class RadialSplines(Basis):
             object.__setattr__(self, "upper", float(self.knots[-1]))
         if self.cutoff is not None and self.upper is not None and self.upper != self.cutoff:
             raise InputError(
-                f"RadialSplines: cutoff {self.cutoff:g} is the upper end, drop upper or end the knots there"
+                f"RadialSplines: cutoff {self.cutoff:g} is the upper end, drop upper={self.upper:g} "
+                "or let the knots end there"
             )
         if self.count < 2:
             raise InputError(f"RadialSplines: expected at least 2 functions, got {self.count}")
@@ -118,7 +121,7 @@ class RadialSplines(Basis):
             raise InputError(f"RadialSplines: flat_center needs lower=0, got {low:g}")
         intervals = self.count + self._dropped - 3
         if self.knots is None:  # fine enough to round the tip inside the first cell
-            finer = max(1, round(TIP / intervals))
+            finer = max(1, round(ROUNDED / intervals))
             return np.linspace(low, top, intervals + 1), (top - low) / (intervals * finer)
         spacing = (top - low) / self._cells
         steps = np.round((np.asarray(self.knots) - low) / spacing)
@@ -148,7 +151,7 @@ class RadialSplines(Basis):
         spline = BSpline(full, joined, 3)
         taylor = [spline(edges[:-1], nu=order) / factorial(order) for order in range(4)]
         pieces = Pieces(edges, spacing, _cleaned(np.stack(taylor, axis=-1)))
-        steps = max(1, round(edges[-1] / TIP / spacing))
+        steps = max(1, round(edges[-1] / ROUNDED / spacing))
         return rounded(pieces, steps * spacing) if edges[0] == 0 else pieces
 
     def table(self, dim: int) -> RadialTable:
@@ -156,7 +159,7 @@ class RadialSplines(Basis):
 
     def combine(self, coef: ArrayLike) -> RadialPotential:
         pieces = self.pieces()
-        total = np.einsum("ckp,k->cp", pieces.coef, np.asarray(coef, float))
+        total = np.einsum("ckp,k->cp", pieces.coef, checked_coef(coef, self.size))
         return placed(PiecewiseCubic(pieces.edges, total), self.center)
 
 

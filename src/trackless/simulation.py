@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from trackless import _progress, _threads
 from trackless._errors import InputError
 from trackless._kernels.simulation import SlopeTable, TensorPotential, simulate_batch
-from trackless.potentials import Potential
+from trackless.potentials import Potential, RadialPotential
 from trackless.slopes import slope_table
 from trackless.snapshots import Snapshots
 from trackless.space import checked_box, side_lengths
@@ -77,6 +77,8 @@ def simulate(
         dim = initial.dim
         box = initial.box if box is None else box
     _check(model, dim, sigma, coupling, particles, runs)
+    if isinstance(interaction, RadialPotential) and np.any(interaction.origin):
+        raise InputError("simulate: an interaction depends on differences of positions, it has no centre")
     substeps, observations = _clock(duration, step, observe_every, accurate)
     sides = checked_box(box, dim)
     start = _start(initial, runs, particles, dim, seed, side_lengths(sides, dim))

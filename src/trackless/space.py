@@ -60,4 +60,7 @@ def displacement(x: ArrayLike, y: ArrayLike, box: Box = None) -> NDArray[np.floa
 def wrap(x: ArrayLike, box: Box) -> NDArray[np.float64]:
     """Positions (..., dim) moved into [0, side) along each periodic direction."""
     positions = np.asarray(x, dtype=float)
-    return positions if box is None else np.mod(positions, np.asarray(box))
+    if box is None:
+        return positions
+    inside = np.mod(positions, np.asarray(box))
+    return np.where(inside < np.asarray(box), inside, 0.0)  # a tiny negative number rounds up to the side

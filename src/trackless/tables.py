@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from trackless.potentials import RadialPotential
 
 Array = NDArray[np.float64]
-TIP = 256  # functions with a slope at r = 0 are rounded below this part of their range
 
 
 class RadialTable(NamedTuple):
@@ -81,15 +80,21 @@ def empty_table(dim: int) -> RadialTable:
 
 
 def tabulated(
-    functions: Sequence[RadialPotential], bottom: float, top: float, tolerance: float = 1e-5, most: int = 4096
+    functions: Sequence[RadialPotential],
+    bottom: float,
+    top: float,
+    tip: float | None = None,
+    tolerance: float = 1e-5,
+    most: int = 4096,
 ) -> Pieces:
     """Cubic Hermite pieces of radial profiles on a uniform grid, fine enough for their slopes.
 
     The grid is doubled until the slope between nodes agrees to ``tolerance`` of its largest value (the default
     is far below what data can tell, and gives tables that stay in cache), or there are ``most`` cells (a kink, as
-    in a clamped core, then costs one cell). Tips at r = 0 are rounded, see :func:`rounded`.
+    in a clamped core, then costs one cell). A slope at r = 0 is rounded below ``tip``, see :func:`rounded`.
     """
-    cells = 128
+    tip = top / 256 if tip is None else tip
+    cells = min(max(128, round(top / tip)), most)
     while True:
         nodes = np.linspace(bottom, top, cells + 1)
         coef = _hermite(functions, nodes)
@@ -103,7 +108,7 @@ def tabulated(
             break
         cells *= 2
     pieces = Pieces(nodes, nodes[1] - nodes[0], coef)
-    return rounded(pieces, top / min(cells, TIP)) if bottom == 0 else pieces
+    return rounded(pieces, max(tip, pieces.spacing)) if bottom == 0 else pieces
 
 
 def rounded(pieces: Pieces, radius: float) -> Pieces:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trackless._errors import InputError
-from trackless.basis import Basis, Role
+from trackless.basis import Basis, Role, checked_coef
 from trackless.exploration import Exploration
 from trackless.potentials import Potential
 from trackless.tables import TensorTable
@@ -99,12 +99,12 @@ class TensorSplines(Basis):
 
     @property
     def size(self) -> int:
-        return max(self.fold) + 1 if self.fold is not None else self.count**2
+        if self.fold is None:
+            raise InputError("TensorSplines: how many functions there are is known once the family is adapted to data")
+        return max(self.fold) + 1
 
     @property
     def names(self) -> tuple[str, ...]:
-        if not self.closed:
-            return tuple(f"tensor spline {k}" for k in range(self.size))
         fold = np.asarray(self.fold)
         low, up = self._bounds()
         names = []
@@ -155,7 +155,7 @@ class TensorSplines(Basis):
     def combine(self, coef: ArrayLike) -> TensorSpline:
         lower, upper = self._bounds()
         fold = np.asarray(self.fold)
-        full = np.where(fold >= 0, np.asarray(coef, float)[np.maximum(fold, 0)], 0.0)
+        full = np.where(fold >= 0, checked_coef(coef, self.size)[np.maximum(fold, 0)], 0.0)
         return TensorSpline(lower, upper, full.reshape((self.count,) * len(lower)))
 
     def _bounds(self) -> tuple[Array, Array]:

@@ -113,6 +113,13 @@ def test_csv_columns_in_any_order_with_others_between(tmp_path):
     np.testing.assert_array_equal(data.positions, [[[[0.125, 3.0], [0.25, 2.0]], [[0.0, 4.0], [0.5, 1.0]]]])
 
 
+def test_csv_runs_may_meet_in_time(tmp_path):
+    (tmp_path / "two.csv").write_text("run,time,x\n1,2.0,0.5\n1,3.0,0.25\n0,1.0,1.0\n0,2.0,2.0\n")
+    data = tl.read(tmp_path / "two.csv")
+    assert [data.times_of(m).tolist() for m in range(data.runs)] == [[1.0, 2.0], [2.0, 3.0]]
+    assert [data.points_of(m, 0, 1).ravel().tolist() for m in range(2)] == [[1.0, 2.0], [0.5, 0.25]]
+
+
 def test_csv_particles_that_come_and_go_are_no_labels(tmp_path):
     (tmp_path / "tracks.csv").write_text("t,particle,x\n0,1,0.0\n0,2,1.0\n1,1,0.1\n1,3,5.0\n")
     data = tl.read(tmp_path / "tracks.csv")

@@ -26,7 +26,8 @@ def test_slopes_are_tabulated_to_tolerance(function):
 
 
 def test_grid_is_as_fine_as_the_steepest_function_needs():
-    assert len(tabulated([Power(2)], 0.0, 3.0).coef) == 128
+    assert len(tabulated([Power(2)], 0.0, 3.0).coef) == 256
+    assert len(tabulated([Power(2)], 0.0, 3.0, tip=3.0 / 512).coef) == 512
     assert len(tabulated([Power(2), Gaussian(0.75, 0.05)], 0.0, 3.0).coef) > 500
     assert len(tabulated([SmoothedIndicator(0.5, 1.0, 1e-4)], 0.0, 3.0, most=1024).coef) == 1024
 

@@ -280,5 +280,7 @@ def simulate_batch(
                     value = x[k, b * n + order[i]]
                     if lengths[k] > 0.0:
                         value -= lengths[k] * np.floor(value / lengths[k])
+                        if value >= lengths[k]:  # a tiny negative number rounds up to the side
+                            value = 0.0
                     out[b, t, i, k] = value
     return True

@@ -80,7 +80,7 @@ class Rate(NamedTuple):
 def rate_in_runs(sizes: Sequence[int], trials: int, accurate: bool, seed: int = 0) -> Rate:
     """Errors of the oracle fit of the reference model against the number of runs (trapezoid, dt = 1e-2)."""
     model = models.reference()
-    total = max(max(sizes), min(sizes) * trials)
+    total = 4 * max(sizes)
     paths = simulate(model, runs=total, step=1e-3 if accurate else 1e-4, accurate=accurate, seed=seed)
     explored = explore(paths)
     errors = np.zeros((len(sizes), 2))

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from trackless._errors import InputError
 from trackless.accumulation import accumulate
 from trackless.basis import Basis
-from trackless.moments import Moments
+from trackless.moments import Moments, rule_index
 from trackless.potentials import Potential
 from trackless.snapshots import Snapshots
 from trackless.solvers import Solution, check_reached, condition_numbers, cross_validated, lcurve, ridge
@@ -80,6 +80,9 @@ class SelfTest(BaseEstimator):
     def fit(self, X: Snapshots | Moments, y: Any = None) -> SelfTest:
         """Learn the potentials from snapshots, or from moments accumulated earlier (their bases are used)."""
         sigma = checked_sigma(self.sigma)
+        rule_index(self.quadrature)  # before the pass over the data
+        if self.regularization not in ("lcurve", "cv") and not isinstance(self.regularization, (int, float, np.number)):
+            raise InputError(f"regularization: expected 'lcurve', 'cv' or a number, got {self.regularization!r}")
         moments = self._moments(X)
         equations = moments.normal_equations(sigma, self.quadrature)
         check_reached(equations, moments.names)
@@ -134,9 +137,7 @@ class SelfTest(BaseEstimator):
             return lcurve(equations)
         if self.regularization == "cv":
             return cross_validated(moments, sigma, self.quadrature)
-        if isinstance(self.regularization, (int, float, np.number)):
-            return ridge(equations, float(self.regularization))
-        raise InputError(f"regularization: expected 'lcurve', 'cv' or a number, got {self.regularization!r}")
+        return ridge(equations, float(self.regularization))
 
 
 def checked_sigma(sigma: Any) -> float:

@@ -48,6 +48,9 @@ def replacing(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
         if overwrite:
             temporary.replace(target)
         else:  # link fails if somebody made the file meanwhile
-            os.link(temporary, target)
+            try:
+                os.link(temporary, target)
+            except FileExistsError:
+                check_target(target)
     finally:
         temporary.unlink(missing_ok=True)

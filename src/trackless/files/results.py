@@ -115,7 +115,7 @@ def _plain(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     raise InputError(f"cannot save a {name} as plain data")
 
 
-def _saveable(function: Any, reach: tuple[float, float]) -> Any:
+def _saveable(function: Any, reach: tuple[float, ...]) -> Any:
     """A given callable has no place in a file: it is saved as the piecewise cubic that kernels use."""
     if isinstance(function, potentials.RadialFunction):
         pieces = tabulated([function], *reach)
