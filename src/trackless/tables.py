@@ -84,6 +84,7 @@ def tabulated(
     bottom: float,
     top: float,
     tip: float | None = None,
+    *,
     tolerance: float = 1e-5,
     most: int = 4096,
 ) -> Pieces:
