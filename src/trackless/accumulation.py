@@ -319,7 +319,7 @@ def _at_centre(points: Array, starts: NDArray[np.int64], table: RadialTable | Te
     """Whether a particle of each snapshot lies where distances are measured from."""
     if not (isinstance(table, RadialTable) and _slopes_at_zero(table).any()):
         return np.zeros(len(starts) - 1, dtype=bool)
-    at = np.flatnonzero((np.abs(points - table.origin) < 1e-12).all(axis=1))
+    at = np.flatnonzero((points == table.origin).all(axis=1))
     return np.histogram(at, starts)[0] > 0
 
 

@@ -16,7 +16,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from trackless._errors import InputError
 from trackless.exploration import Exploration
-from trackless.potentials import Centered, Potential, PotentialSum, RadialPotential, RadialSum, Stretched, as_radial
+from trackless.potentials import (
+    Centered,
+    Potential,
+    PotentialSum,
+    RadialFunction,
+    RadialPotential,
+    RadialSum,
+    Stretched,
+    as_radial,
+)
 from trackless.shapes import Gaussian
 from trackless.tables import RadialTable, TensorTable, radial_table, tabulated
 
@@ -172,7 +181,8 @@ class RadialFunctions(Basis):
         farthest = min(max(1.01 * explored.farthest(role, center), typical), FAR * typical) / min(shortest, 1.0)
         top, tip = 2.0 ** np.ceil(np.log2(farthest)), 2.0 ** np.floor(np.log2(typical / TIP))
         bottom = 0.0 if self._finite_at_zero() else float(distances.min())
-        return RadialFunctions(self.functions, self._names, center, (bottom, float(top), float(tip)))
+        functions = [replace(f, step=1e-3 * typical) if isinstance(f, RadialFunction) else f for f in self.functions]
+        return RadialFunctions(functions, self._names, center, (bottom, float(top), float(tip)))
 
     def _finite_at_zero(self) -> bool:
         with np.errstate(all="ignore"):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -158,6 +158,8 @@ class RadialFunction(RadialPotential):
     function: Callable[[Array], ArrayLike]
     slope_function: Callable[[Array], ArrayLike] | None = None
     curvature_function: Callable[[Array], ArrayLike] | None = None
+    step: float = field(default=1e-3, compare=False)
+    """Step of the differences; bases set it to a thousandth of the data's typical distance."""
 
     def profile(self, r: ArrayLike) -> Array:
         return np.asarray(self.function(np.asarray(r, float)), float)
@@ -165,15 +167,15 @@ class RadialFunction(RadialPotential):
     def slope(self, r: ArrayLike) -> Array:
         if self.slope_function is not None:
             return np.asarray(self.slope_function(np.asarray(r, float)), float)
-        return _derivative(self.profile, r)
+        return _derivative(self.profile, r, self.step)
 
     def curvature(self, r: ArrayLike) -> Array:
         if self.curvature_function is not None:
             return np.asarray(self.curvature_function(np.asarray(r, float)), float)
-        return _derivative(self.slope, r)
+        return _derivative(self.slope, r, self.step)
 
 
-def _derivative(function: Callable[[Array], Array], r: ArrayLike, step: float = 1e-3) -> Array:
+def _derivative(function: Callable[[Array], Array], r: ArrayLike, step: float) -> Array:
     """Fourth-order differences; the stencil moves right near 0, so that no negative distance is asked for."""
     r = np.asarray(r, float)
     center = np.maximum(r, 2 * step)
@@ -295,4 +297,5 @@ def as_radial(function: RadialPotential | Callable | Sequence[Callable]) -> Radi
         return function
     if callable(function):
         return RadialFunction(function)
-    return RadialFunction(*function)
+    profile, slope, curvature = function
+    return RadialFunction(profile, slope, curvature)

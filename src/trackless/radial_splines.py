@@ -150,7 +150,7 @@ class RadialSplines(Basis):
         full, joined = self.spline_parts()
         spline = BSpline(full, joined, 3)
         taylor = [spline(edges[:-1], nu=order) / factorial(order) for order in range(4)]
-        pieces = Pieces(edges, spacing, _cleaned(np.stack(taylor, axis=-1)))
+        pieces = Pieces(edges, spacing, _cleaned(np.stack(taylor, axis=-1), np.diff(edges)))
         steps = max(1, round(edges[-1] / ROUNDED / spacing))
         return rounded(pieces, steps * spacing) if edges[0] == 0 else pieces
 
@@ -163,7 +163,8 @@ class RadialSplines(Basis):
         return placed(PiecewiseCubic(pieces.edges, total), self.center)
 
 
-def _cleaned(coef: Array) -> Array:
+def _cleaned(coef: Array, widths: Array) -> Array:
     """Exact zeros where a spline has no support, so that kernels can skip it."""
-    support = np.abs(coef).max(axis=-1) > 1e-13 * np.abs(coef).max(axis=(0, 2))
+    size = np.abs(coef * widths[:, None, None] ** np.arange(4)).max(axis=-1)  # in any units
+    support = size > 1e-13 * size.max(axis=0)
     return np.where(support[..., None], coef, 0.0)

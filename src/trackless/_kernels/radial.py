@@ -8,6 +8,8 @@ from numba import njit
 from trackless._kernels import FAST
 from trackless._kernels.products import add_products
 
+NOTHING = 1e-150  # stands for a distance of 0, in any units
+
 
 @njit(fastmath=FAST)
 def radial_distances(table, group, offsets, n, cells, work):
@@ -28,7 +30,7 @@ def radial_distances(table, group, offsets, n, cells, work):
             work[2, p] += s * square
     for p in range(n):
         # q = 0 has no direction; a tiny distance keeps the limit of g'(q)/q for flat functions.
-        q = max(np.sqrt(work[0, p]), 1e-12)
+        q = max(np.sqrt(work[0, p]), NOTHING)
         inverse = 1.0 / q
         work[0, p] = q
         work[1, p] = inverse
@@ -171,7 +173,7 @@ def radial_pair_sums(
                 farthest = 0.0
                 for p in range(segments[c, 1], segments[c + 1, 1]):
                     farthest = max(farthest, work[1, p])
-                coincident[segments[c, 0]] |= farthest >= 1e12
+                coincident[segments[c, 0]] |= farthest >= 1.0 / NOTHING
             if table.dense:
                 dense_pair_forces(
                     table, g, count, scales, base, columns, force, energy, diffusion, offsets, cells, work, slopes,
