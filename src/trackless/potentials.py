@@ -292,10 +292,10 @@ def _sum_of(terms: tuple[RadialPotential, ...], weights: tuple[float, ...]) -> R
 
 
 def as_radial(function: RadialPotential | Callable | Sequence[Callable]) -> RadialPotential:
-    """A radial potential from one, from a callable profile, or from (profile, slope, curvature)."""
+    """A radial potential from one, from a callable profile, or from (profile[, slope[, curvature]])."""
     if isinstance(function, RadialPotential):
         return function
     if callable(function):
         return RadialFunction(function)
-    profile, slope, curvature = function
+    profile, slope, curvature = (*function, None, None)[:3]
     return RadialFunction(profile, slope, curvature)
