@@ -297,5 +297,5 @@ def as_radial(function: RadialPotential | Callable | Sequence[Callable]) -> Radi
         return function
     if callable(function):
         return RadialFunction(function)
-    profile, slope, curvature = (*function, None, None)[:3]
-    return RadialFunction(profile, slope, curvature)
+    slope, curvature = (*function[1:], None, None)[:2]
+    return RadialFunction(function[0], slope, curvature)
