@@ -183,7 +183,10 @@ def fit(
             }  # fmt: skip
             _print_json(summary | ({"errors": scores._asdict()} if scores is not None else {}))
             return
-        _print_coefficients(table)
+        if truth is not None:
+            _print_coefficients(table)
+        else:
+            _print_slopes(fitted, snapshots)
         conditions = ", ".join(f"{name} {value:.3g}" for name, value in fitted.condition_numbers_.items())
         console.print(f"loss {fitted.loss_:.5g}, ridge {fitted.lambda_:.3g}, condition numbers: {conditions}")
         if scores is not None:
@@ -246,6 +249,31 @@ def _print_coefficients(table: Mapping[str, Mapping[str, float | None]]) -> None
     for name, row in table.items():
         grid.add_row(name, *([f"{row['truth']:.4g}"] if with_truth else []), f"{row['learnt']:.4g}")
     console.print(grid)
+
+
+def _print_slopes(fitted: Any, snapshots: Any) -> None:
+    """Radial slopes where the data were, from the 1st to the 99th percentile of distances."""
+    import numpy as np
+    from rich.columns import Columns
+
+    from trackless.exploration import explore
+    from trackless.potentials import RadialPotential
+
+    explored = explore(snapshots)
+    tables = []
+    for role, letter, distance in (("external", "V", "|x|"), ("interaction", "Phi", "r")):
+        potential = getattr(fitted, f"{role}_")
+        if isinstance(potential, RadialPotential):
+            low, high = np.quantile(explored.reached(role, potential.origin), [0.01, 0.99])
+            grid = Table(distance, f"{letter}'({distance})")
+            for r in np.linspace(low, high, 9):
+                grid.add_row(f"{r:.4g}", f"{float(potential.slope(r)):.4g}")
+            tables.append(grid)
+        elif potential is not None:
+            console.print(f"{letter} is not radial: draw it with --figure, or save the fit with --output")
+    if tables:
+        console.print("Learnt slopes, where the data were:")
+        console.print(Columns(tables))
 
 
 def _save_figure(figure: Any, path: Path, force: bool) -> None:
