@@ -154,15 +154,18 @@ class Moments:
             chosen = {name: values if name == "runs" else values[:, windows] for name, values in chosen.items()}
         return replace(self, **chosen)
 
-    def normal_equations(self, sigma: float, quadrature: str = "trapezoid", stride: int = 1) -> NormalEquations:
-        """A and b from all blocks and windows together.
+    def normal_equations(
+        self, sigma: float, quadrature: str = "trapezoid", stride: int = 1, part: NDArray[np.bool_] | None = None
+    ) -> NormalEquations:
+        """A and b from all blocks and windows together, or from those marked in ``part`` (blocks, windows).
 
         A = sum w N G / n,   b = (sigma^2/2 sum w N delta - N dh) / n   (paper, eq. normal_matrix_vector).
         """
         q = rule_index(quadrature, stride)
-        total = self.weight[:, :, *q].sum()
-        matrix = self.quadratic[:, :, *q].sum(axis=(0, 1)) / total
-        vector = (0.5 * sigma**2 * self.diffusion[:, :, *q] - self.energy).sum(axis=(0, 1)) / total
+        chosen = np.ones((self.blocks, self.windows), bool) if part is None else part
+        total = self.weight[:, :, *q][chosen].sum()
+        matrix = self.quadratic[:, :, *q][chosen].sum(axis=0) / total
+        vector = (0.5 * sigma**2 * self.diffusion[:, :, *q][chosen] - self.energy[chosen]).sum(axis=0) / total
         return NormalEquations(matrix, vector, self.external_size)
 
     def pair_matrix(self, quadrature: str = "trapezoid", stride: int = 1) -> Array:

@@ -97,17 +97,24 @@ def _curvature(x: Array, y: Array) -> Array:
 
 
 def cross_validated(moments: Moments, sigma: float, quadrature: str, folds: int = 5) -> Solution:
-    """Ridge with the smallest held-out loss over ``folds`` groups of blocks."""
-    if moments.blocks < 2:
-        raise InputError("cross-validation needs at least two runs; give a fixed regularization instead")
-    folds = min(folds, moments.blocks)
+    """Ridge with the smallest held-out loss over ``folds`` groups of blocks, or of time windows if blocks are few."""
+    units = moments.blocks * moments.windows
+    if units < 2:
+        raise InputError(
+            "cross-validation needs at least two runs or time windows; give a fixed regularization instead"
+        )
+    folds = min(folds, units)
     everything = moments.normal_equations(sigma, quadrature)
     candidates = np.logspace(-10, 1, 80) * np.linalg.eigvalsh(everything.matrix)[-1]
-    fold_of = np.arange(moments.blocks) % folds
+    shape = (moments.blocks, moments.windows)
+    if moments.blocks >= folds:
+        fold_of = np.broadcast_to((np.arange(moments.blocks) % folds)[:, None], shape)
+    else:  # stretches of time, because neighbouring windows share a snapshot
+        fold_of = (np.arange(units) * folds // units).reshape(shape)
     held_out = np.zeros(len(candidates))
     for k in range(folds):
-        train = moments.select(blocks=fold_of != k).normal_equations(sigma, quadrature)
-        test = moments.select(blocks=fold_of == k).normal_equations(sigma, quadrature)
+        train = moments.normal_equations(sigma, quadrature, part=fold_of != k)
+        test = moments.normal_equations(sigma, quadrature, part=fold_of == k)
         values, vectors = np.linalg.eigh(train.matrix)
         coef = (vectors.T @ train.vector / (np.maximum(values, 0) + candidates[:, None])) @ vectors.T
         held_out += 0.5 * np.einsum("ca,ab,cb->c", coef, test.matrix, coef) - coef @ test.vector

@@ -142,6 +142,16 @@ def test_cross_validation_is_the_held_out_loss(trap):
     np.testing.assert_allclose(solution.criterion, np.mean(losses, axis=0), rtol=1e-4, atol=1e-8)
 
 
-def test_cross_validation_needs_two_blocks(trap):
-    with pytest.raises(tl.InputError, match="at least two runs; give a fixed regularization"):
-        cross_validated(trap.coarsened(1), 1.0, "trapezoid")
+def test_cross_validation_over_windows_where_blocks_are_few(trap):
+    """One block with two windows: each window is held out once."""
+    one = trap.coarsened(1)
+    solution = cross_validated(one, 1.0, "trapezoid", folds=2)
+    windows = [one.select(windows=slice(w, w + 1)).normal_equations(1.0) for w in range(2)]
+    best = int(np.argmin(solution.criterion))
+    losses = [windows[1 - w].loss(ridge(windows[w], solution.candidates[best]).coef) for w in range(2)]
+    assert solution.criterion[best] == pytest.approx(np.mean(losses))
+
+
+def test_cross_validation_needs_two_parts(trap):
+    with pytest.raises(tl.InputError, match="at least two runs or time windows; give a fixed regularization"):
+        cross_validated(trap.coarsened(1).select(windows=slice(0, 1)), 1.0, "trapezoid")
