@@ -25,6 +25,7 @@ _HOME = {
     "load": "files",
     "models": "models",
     "read": "files",
+    "save": "files",
     "set_threads": "_threads",
     "simulate": "simulation",
     "write": "files",
@@ -48,6 +49,7 @@ __all__ = [
     "load",
     "models",
     "read",
+    "save",
     "set_threads",
     "simulate",
     "write",
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
     from trackless.estimators.self_test import SelfTest as SelfTest
     from trackless.files import load as load
     from trackless.files import read as read
+    from trackless.files import save as save
     from trackless.files import write as write
     from trackless.models import Model as Model
     from trackless.moments import Moments as Moments

@@ -24,6 +24,7 @@ from trackless.tables import RadialTable, TensorTable, empty_table
 Array = NDArray[np.float64]
 BATCH_POINTS = 2_000_000  # particles in the tasks handed out together
 TASK_POINTS = 50_000  # particles one task reads into memory, unless a single run of a block has more
+MOST_BYTES = 2_000_000_000  # moments of one block may not be larger
 FEW_BLOCKS = 64  # with fewer runs than this, time windows serve as further blocks
 
 
@@ -141,9 +142,10 @@ def _check(snapshots: Snapshots, external: Basis | None, interaction: Basis | No
         raise InputError("center: an interaction depends on differences of positions, it has no centre")
     if coupling not in ("mean", "sum"):
         raise InputError(f"coupling: expected 'mean' or 'sum', got {coupling!r}")
-    if coupling == "mean" and not snapshots.constant_count:
+    if interaction is not None and coupling == "mean" and not snapshots.constant_count:
         raise InputError(
-            "coupling='mean' divides by the number of particles, which changes within a run here; use coupling='sum'"
+            "coupling='mean' divides by the number of particles, which changes within a run here; "
+            "use coupling='sum' (--coupling sum)"
         )
     for run in range(1 if snapshots.regular else snapshots.runs):
         if len(snapshots.times_of(run)) < 2:
@@ -151,7 +153,9 @@ def _check(snapshots: Snapshots, external: Basis | None, interaction: Basis | No
                 f"run {run} has {len(snapshots.times_of(run))} snapshot; at least two times are needed to see a change"
             )
         if interaction is not None and snapshots.counts_of(run).max() < 2:
-            raise InputError(f"run {run} has one particle: an interaction cannot be learnt, use interaction=None")
+            raise InputError(
+                f"run {run} has one particle: there is no interaction, use interaction=None (--interaction none)"
+            )
 
 
 def _check_cutoff(interaction: Basis, snapshots: Snapshots) -> None:
@@ -182,6 +186,11 @@ def _empty(
         raise InputError(f"windows: expected 1 to {shortest - 1} (each needs two snapshots), got {windows}")
     if blocks is not None and blocks < 1:
         raise InputError(f"blocks: expected at least 1, got {blocks}")
+    one_block = 8 * windows * len(STRIDES) * len(RULES) * (size**2 + pair_size**2)
+    if one_block > MOST_BYTES:
+        raise InputError(
+            f"{size} functions in {windows} windows need {one_block / 1e9:.0f} GB of moments; use fewer functions"
+        )
     kept = bounded_blocks(snapshots.runs, size, pair_size, windows, blocks)
     shape = (kept, windows, len(STRIDES), len(RULES))
     return Moments(
@@ -309,10 +318,28 @@ def _run_task(
         raise InputError("a basis function is not finite at some particle or pair; check the family's functions")
     _check_tips(task, centered, external, "a particle lies at the centre")
     _check_tips(task, coincident, interaction, "two particles coincide")
-    by_run = energy.reshape(len(runs), frames, -1).sum(axis=0)
-    change = by_run[-1] * piece.closes - by_run[0] * piece.opens
+    ends = [counts[:, i, None] for i in (0, -1)]
+    usual = np.array([snapshots.counts_of(m).mean() for m in runs])[:, None]
+    first, last = (
+        (energy.reshape(len(runs), frames, -1)[:, i] * _usual_size(n, usual, external.size, interaction.size)).sum(
+            axis=0
+        )
+        for i, n in zip((0, -1), ends, strict=True)
+    )
+    change = last * piece.closes - first * piece.opens
     weight = np.bincount(piece.class_of, counts.sum(axis=0)[piece.order], len(piece.weights)) @ piece.weights
     return quadratic, pair, diffusion, change, weight
+
+
+def _usual_size(n: NDArray[np.int64], usual: Array, external: int, interaction: int) -> Array:
+    """Factors (runs, K) that scale energies of a frame with n particles to the usual number of its run.
+
+    1 where the number never changes. Where it does, a constant added to a potential would otherwise change the
+    energy whenever a particle appears; this way those that are not seen count like those that are.
+    """
+    single = usual / np.maximum(n, 1)
+    pairs = usual * (usual - 1) / np.maximum(n * (n - 1), 1)
+    return np.concatenate([np.repeat(single, external, axis=1), np.repeat(pairs, interaction, axis=1)], axis=1)
 
 
 def _at_centre(points: Array, starts: NDArray[np.int64], table: RadialTable | TensorTable) -> NDArray[np.bool_]:

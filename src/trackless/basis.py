@@ -129,6 +129,8 @@ class RadialFunctions(Basis):
         center: Center = None,
         reach: tuple[float, ...] | None = None,
     ) -> None:
+        if callable(functions):
+            raise InputError("RadialFunctions: expected a list of functions, such as [np.cos]")
         self.functions = tuple(f if isinstance(f, Stretched) else as_radial(f) for f in functions)
         if not self.functions:
             raise InputError("RadialFunctions: expected at least one function")

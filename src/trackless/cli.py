@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from trackless import _progress
@@ -69,7 +70,7 @@ def demo(
         from trackless.demo import demonstrate
         from trackless.files.atomic import check_target
 
-        check_target(output, force)
+        _check_picture(check_target(output, force))
         _say(as_json, f"Simulating {runs} runs of 10 particles, shuffling every snapshot, fitting ...")
         result = demonstrate(runs, seed)
         _save_figure(result.figure(), output, force)
@@ -85,7 +86,7 @@ def demo(
         _print_coefficients(table)
         for label, error in result.errors.items():
             console.print(f"{label}: gradient error of V {error.external:.1%}, of Phi {error.interaction:.1%}")
-        console.print(f"\nThe picture is in [bold]{output}[/bold] ({clock():.0f} s).", highlight=False)
+        console.print(f"\nThe picture is in [bold]{escape(str(output))}[/bold] ({clock():.0f} s).", highlight=False)
 
 
 @app.command()
@@ -121,7 +122,7 @@ def simulate(
         if as_json:
             _print_json({"output": str(output), "shape": data.positions.shape, "seconds": clock()})
             return
-        console.print(f"{data} written to [bold]{output}[/bold] ({clock():.1f} s).", highlight=False)
+        console.print(f"{data} written to [bold]{escape(str(output))}[/bold] ({clock():.1f} s).", highlight=False)
 
 
 @app.command()
@@ -130,9 +131,10 @@ def fit(
     sigma: Annotated[float, typer.Option(help="Noise intensity; sigma^2 = 2 D.")],
     dt: Annotated[float | None, typer.Option(help="Time between frames, where the file counts frames.")] = None,
     external: Annotated[
-        str, typer.Option(help="Family for V: splines:COUNT, rbf:COUNT, tensor:COUNT or none.")
-    ] = "splines:10",
-    interaction: Annotated[str, typer.Option(help="Family for Phi, likewise.")] = "splines:24",
+        str | None, typer.Option(help="Family for V: splines:COUNT, rbf:COUNT, tensor:COUNT or none [splines:8].")
+    ] = None,
+    interaction: Annotated[str | None, typer.Option(help="Family for Phi, likewise [splines:24].")] = None,
+    center: Annotated[str, typer.Option(help="Centre of a radial V: mean (of the positions) or origin.")] = "mean",
     model: Annotated[
         ModelName | None, typer.Option(help="Use this system's own functions and compare with its truth.")
     ] = None,
@@ -150,18 +152,26 @@ def fit(
         import trackless as tl
         from trackless.files.atomic import check_target
 
+        _check_outputs(data, output, figure)
         for target in (output, figure):
             if target is not None:
                 check_target(target, force)
+        if center not in ("mean", "origin"):
+            raise InputError(f"--center: expected mean or origin, got {center!r}")
+        if model is not None and (external or interaction):
+            raise InputError("--model uses that system's own functions; leave out --external and --interaction")
         truth = tl.models.ALL[model.value]() if model is not None else None
         families = (
             (truth.external_basis, truth.interaction_basis)
             if truth is not None
-            else (_family("--external", external), _family("--interaction", interaction))
+            else (
+                _family("--external", external or "splines:8", center),
+                _family("--interaction", interaction or "splines:24", "origin"),
+            )
         )
         strength = regularization if regularization in ("lcurve", "cv") else _number("--regularization", regularization)
         snapshots = tl.read(data if len(data) > 1 else data[0], dt=dt)
-        _say(as_json, f"{snapshots}")
+        _say(as_json, f"{snapshots}, {coupling} coupling, {quadrature} rule, ridge by {regularization}")
         fitted = tl.SelfTest(*families, sigma=sigma, quadrature=quadrature, regularization=strength, coupling=coupling)
         fitted.fit(snapshots)
         scores = tl.gradient_errors(fitted, truth, snapshots) if truth is not None else None
@@ -189,11 +199,15 @@ def fit(
             _print_slopes(fitted, snapshots)
         conditions = ", ".join(f"{name} {value:.3g}" for name, value in fitted.condition_numbers_.items())
         console.print(f"loss {fitted.loss_:.5g}, ridge {fitted.lambda_:.3g}, condition numbers: {conditions}")
+        if fitted.condition_numbers_["all"] > 1e10:
+            console.print(
+                "[yellow]The data hardly tell these functions apart: use fewer, or do not trust details.[/yellow]"
+            )
         if scores is not None:
             console.print(f"gradient error of V {scores.external:.1%}, of Phi {scores.interaction:.1%}")
         for target, what in ((output, "fit"), (figure, "picture")):
             if target is not None:
-                console.print(f"The {what} is in [bold]{target}[/bold].", highlight=False)
+                console.print(f"The {what} is in [bold]{escape(str(target))}[/bold].", highlight=False)
 
 
 @app.command()
@@ -279,14 +293,12 @@ def _print_slopes(fitted: Any, snapshots: Any) -> None:
 def _save_figure(figure: Any, path: Path, force: bool) -> None:
     from trackless.files.atomic import replacing
 
-    if path.suffix.lower() not in (".png", ".pdf", ".svg"):
-        raise InputError(f"{path}: expected a picture ending in .png, .pdf or .svg")
     with replacing(path, force) as temporary:
         figure.savefig(temporary, dpi=160)
 
 
-def _family(option: str, text: str) -> Any:
-    """A basis from text such as splines:20."""
+def _family(option: str, text: str, center: str) -> Any:
+    """A basis from text such as splines:20; radial ones about the origin or the mean position."""
     import trackless as tl
 
     kinds = {"splines": tl.RadialSplines, "rbf": tl.GaussianRBF, "tensor": tl.TensorSplines}
@@ -295,7 +307,22 @@ def _family(option: str, text: str) -> Any:
         return None
     if kind not in kinds or (count and not count.isdigit()):
         raise InputError(f"{option}: expected splines:COUNT, rbf:COUNT, tensor:COUNT or none, got {text!r}")
-    return kinds[kind](int(count)) if count else kinds[kind]()
+    about = {} if center == "origin" or kind == "tensor" else {"center": "mean"}
+    return kinds[kind](int(count), **about) if count else kinds[kind](**about)
+
+
+def _check_outputs(data: list[Path], output: Path | None, figure: Path | None) -> None:
+    """Refuse, before any work, what would end in a lost or misnamed file."""
+    if figure is not None:
+        _check_picture(figure)
+    named = [path.resolve() for path in (*data, output, figure) if path is not None]
+    if len(set(named)) < len(named):
+        raise InputError("data, --output and --figure must be different files")
+
+
+def _check_picture(path: Path) -> None:
+    if path.suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise InputError(f"{path}: expected a picture ending in .png, .pdf or .svg")
 
 
 def _number(option: str, text: str) -> float:
@@ -310,13 +337,21 @@ def main() -> None:
     try:
         app(standalone_mode=True)
     except InputError as error:
-        errors.print(f"[bold red]error:[/bold red] {error}", highlight=False, soft_wrap=True)
-        sys.exit(1)
+        _fail(str(error))
+    except MemoryError:
+        _fail("there is not enough memory for this; use fewer functions, runs or particles")
+    except OSError as error:
+        _fail(f"{error.filename or 'file'}: {error.strerror or error}")
     except (KeyboardInterrupt, SystemExit) as end:
         code = 130 if isinstance(end, KeyboardInterrupt) else end.code
         if code == 130:  # the framework turns an interrupt into this code without a word
             errors.print("interrupted; nothing was written")
         sys.exit(code)
+
+
+def _fail(message: str) -> None:
+    errors.print(f"[bold red]error:[/bold red] {escape(message)}", highlight=False, soft_wrap=True)
+    sys.exit(1)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ class NormalEquations(NamedTuple):
         return float(0.5 * coef @ self.matrix @ coef - self.vector @ coef)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Moments:
     """Additive sums of a data set on two bases, per block and time window.
 
@@ -119,6 +119,12 @@ class Moments:
         """A name per function: V or Phi and the name in its family."""
         parts = (("V", self.external), ("Phi", self.interaction))
         return tuple(f"{letter}: {name}" for letter, basis in parts if basis is not None for name in basis.names)
+
+    def __repr__(self) -> str:
+        return f"Moments({self.size} functions, {self.blocks} blocks, {self.windows} windows, {self.runs.sum()} runs)"
+
+    def __radd__(self, other: int) -> Moments:
+        return self if other == 0 else NotImplemented  # so that sum([...]) works
 
     def __add__(self, other: Moments) -> Moments:
         if not isinstance(other, Moments):

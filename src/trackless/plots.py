@@ -42,7 +42,9 @@ def slope(
     """
     top = float(np.quantile(distances, 0.998))
     grid = np.linspace(0.0, top, 600)[1:]
-    seen = grid >= np.quantile(distances, 0.0005)
+    # The ends of the range, where few data are, must not set the scale of what the data know well.
+    low_seen, high_seen = np.quantile(distances, [0.01, 0.99])
+    seen = (grid >= low_seen) & (grid <= high_seen)
     if truth is not None:
         axis.plot(grid, truth.slope(grid), color=TRUTH, lw=5, alpha=0.25, label="truth", solid_capstyle="round")
     for color, style, (label, potential) in zip(COLORS, ("-", "--", "-.", ":"), curves.items(), strict=False):
@@ -127,6 +129,9 @@ def fit_figure(fits: Mapping[str, Any], snapshots: Snapshots, truth: Any = None,
             exact = exact if isinstance(exact, RadialPotential) else None
             center = next(iter(learnt.values())).origin
             slope(axis, learnt, explored.reached(role, center), role, exact).legend(frameon=False, fontsize=9)
+        elif snapshots.dim != 2:
+            axis.text(0.5, 0.5, "not radial, and not in two\ndimensions: no picture", ha="center", va="center")
+            axis.set_axis_off()
         else:
             sample = explored.positions if role == "external" else explored.displacements
             low, high = np.quantile(sample, [0.01, 0.99], axis=0)

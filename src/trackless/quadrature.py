@@ -2,7 +2,8 @@
 
 left is the paper's Riemann sum (bias of order dt), trapezoid has order dt^2, and cubic integrates the cubic
 through the four nearest times on every interval: order dt^4, and on a regular grid the trapezoid with end
-corrections (Gregory's idea). Expectations are smooth in time, so the higher order pays even on noisy paths.
+corrections (Gregory's idea). Expectations are smooth in time, so the higher order pays even on noisy paths. It needs
+intervals of similar length: where they jump by factors, its weights become large and noisy, and trapezoid is better.
 """
 
 from __future__ import annotations

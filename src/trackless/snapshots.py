@@ -221,6 +221,8 @@ class Snapshots:
     def _select(self, chosen: Any) -> Snapshots:
         if self._array is not None:
             part = chosen(self._times)
+            if not len(self._times[part]):
+                raise InputError("no snapshot is left in that range of times")
             return self._like(self._array[:, part], self._times[part])
         pairs = [(run[chosen(t)], t[chosen(t)]) for run, t in zip(self._runs or (), self._times, strict=True)]
         kept = [(run, t) for run, t in pairs if len(run)]

@@ -124,7 +124,9 @@ class TensorSplines(Basis):
         sample = explored.displacements if role == "interaction" else explored.positions
         dim = sample.shape[1]
         if dim not in (2, 3):
-            raise InputError(f"TensorSplines: made for 2 or 3 dimensions, the data have {dim}; use networks instead")
+            raise InputError(
+                f"TensorSplines: made for 2 or 3 dimensions, the data have {dim}; use radial functions instead"
+            )
         if self.count < 4:
             raise InputError(f"TensorSplines: expected at least 4 splines per direction, got {self.count}")
         if role == "interaction":

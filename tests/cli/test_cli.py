@@ -95,6 +95,14 @@ def test_fit_with_other_families(data_file):
         (("fit", "data.npz", "--sigma", 1, "--regularization", "much"), 1, ("--regularization", "lcurve")),
         (("fit", "data.npz", "--sigma", 1, "--quadrature", "simpson"), 1, ("quadrature", "trapezoid")),
         (("fit", "data.npz", "--sigma", 1, "--figure", "a.txt"), 1, (".png",)),
+        (("fit", "data.npz", "--sigma", 1, "--dt", 0.1), 1, ("holds times",)),
+        (("fit", "data.npz", "--sigma", 1, "--dt", -1), 1, ("dt", "positive")),
+        (("fit", "data.npz", "--sigma", 1, "--center", "left"), 1, ("--center", "mean")),
+        (("fit", "data.npz", "--sigma", 1, "--model", "reference", "--external", "none"), 1, ("--model", "leave out")),
+        (("fit", "data.npz", "--sigma", 1, "-o", "data.npz", "--force"), 1, ("different files",)),
+        (("fit", "data.npz", "--sigma", 1, "-o", "fit.trackless", "--figure", "a.xyz"), 1, (".png",)),
+        (("fit", "data.npz", "--sigma", 1, "--external", "tensor:1000"), 1, ("fewer functions",)),
+        (("fit", "x[/bold].csv", "--sigma", 1), 1, ("x[/bold].csv", "no such file")),
         (("fit", "data.txt", "--sigma", 1), 1, ("data.txt", ".npz")),
         (("simulate", "reference", "-o", "data.npz"), 1, ("exists", "--force")),
         (("simulate", "reference", "-o", "a.xyz"), 1, ("a.xyz", ".npz")),
@@ -115,6 +123,21 @@ def test_wrong_input_gives_one_clear_error(data_file, arguments, code, words):
         assert word in result.stderr + result.stdout
     assert data_file.read_bytes() == before
     assert [p.name for p in data_file.parent.iterdir()] == ["data.npz"]
+
+
+def test_one_long_run_away_from_the_origin(tmp_path):
+    """The first thing an experimentalist tries: columns frame, x, y, one run, a trap that is not at (0, 0)."""
+    trap = tl.Model("trap", tl.RadialFunctions([lambda r: r**2]), None, (1.0,), sigma=0.7)
+    data = tl.simulate(trap, particles=20, runs=1, duration=20.0, step=1e-2, observe_every=2e-2, seed=1)
+    lines = [f"{i},{x + 50!r},{y + 30!r}" for i in range(1001) for x, y in data.positions[0, i].tolist()]
+    (tmp_path / "trap.csv").write_text("frame,x,y\n" + "\n".join(lines))
+    result = trackless(
+        "fit", "trap.csv", "--dt", 0.02, "--sigma", 0.7, "--interaction", "none", "-o", "fit.trackless", cwd=tmp_path
+    )
+    assert result.returncode == 0, result.stderr
+    external = tl.load(tmp_path / "fit.trackless").external_
+    assert external.origin == pytest.approx([50, 30], abs=0.1)
+    assert external.slope([0.4, 0.6]) == pytest.approx([0.8, 1.2], rel=0.15)
 
 
 def test_force_overwrites(data_file):

@@ -219,3 +219,18 @@ def test_limit_of_a_stretched_function_at_its_centre():
     positions[:, :, 1] = positions[:, :, 2]
     valley = tl.RadialFunctions([Stretched(Power(2), (1.0, 0.5)), Stretched(Gaussian(0.0, 1.0), (0.5, 1.5))])
     assert_as_twin(tl.Snapshots(positions, np.arange(5.0)), valley, valley)
+
+
+def test_constants_make_no_difference_where_particles_come_and_go():
+    """A potential is known up to a constant, also when the number of particles changes."""
+    snapshots = ragged([(4, 5, 3, 6), (2, 3, 7, 3, 3, 4)])
+    energies = [
+        tl.accumulate(
+            snapshots,
+            tl.RadialFunctions([lambda r, c=c: r**2 + c]),
+            tl.RadialFunctions([lambda r, c=c: np.exp(-r) + c]),
+            coupling="sum",
+        ).energy
+        for c in (0.0, 1000.0)
+    ]
+    np.testing.assert_allclose(*energies, atol=1e-8)

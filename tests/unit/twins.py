@@ -65,6 +65,13 @@ def snapshot_sums(x, external, interaction, scale, box=None):
     return (np.einsum("ika,ikb->ab", force, force), np.einsum("pka,pkb->ab", pushes, pushes), delta, h)
 
 
+def usual_energy(energy, external, index, frames):
+    """Energies of one frame, as if it had its run's mean number of particles and pairs."""
+    mean, n = np.mean([len(x) for x in frames]), len(frames[index])
+    singles, pairs = mean / max(n, 1), mean * (mean - 1) / max(n * (n - 1), 1)
+    return np.concatenate([singles * energy[:external], pairs * energy[external:]])
+
+
 def moments_of(snapshots, external, interaction, coupling="mean", windows=1):
     """The arrays of Moments with one block per run, from closed families, as a dict."""
     psi, phi = functions_of(external), functions_of(interaction)
@@ -92,7 +99,8 @@ def moments_of(snapshots, external, interaction, coupling="mean", windows=1):
                 sums["pair"][m, w] += weight[..., None, None] * pair
                 sums["diffusion"][m, w] += weight[..., None] * delta
                 sums["weight"][m, w] += weight * len(frames[i])
-            sums["energy"][m, w] = parts[cuts[w + 1]][3] - parts[cuts[w]][3]
+            first, last = (usual_energy(parts[i][3], len(psi), i, frames) for i in (cuts[w], cuts[w + 1]))
+            sums["energy"][m, w] = last - first
     return sums
 
 

@@ -114,6 +114,8 @@ class SelfTest(BaseEstimator):
         """Minus the self-test loss of the fitted potentials on other data (higher is better)."""
         if not hasattr(self, "coef_"):
             raise InputError("this estimator is not fitted yet; call fit first")
+        if X.dim != self.moments_.dim:
+            raise InputError(f"score: fitted in {self.moments_.dim} dimensions, the data have {X.dim}")
         if isinstance(X, Snapshots):
             X = accumulate(X, self.external_basis_, self.interaction_basis_, self.coupling)
         return -X.normal_equations(self.sigma_, self.quadrature).loss(self.coef_)

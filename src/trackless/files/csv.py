@@ -70,6 +70,10 @@ def _columns(path: Path) -> dict[str, NDArray[np.float64]]:
                 f"{path}: expected a first line with column names such as run,time,x,y; found {header.strip()!r}"
             )
         wanted = [k for k, name in enumerate(names) if name in {"run", "time", "t", "frame", "particle", *AXES}]
+        if not wanted:
+            raise InputError(
+                f"{path}: expected columns time or frame, x, y[, z], separated by commas; found {header.strip()!r}"
+            )
         try:
             with warnings.catch_warnings(action="ignore"):  # an empty file gets an error of its own below
                 values = np.loadtxt(file, delimiter=",", usecols=wanted, ndmin=2, comments=None)

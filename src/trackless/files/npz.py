@@ -42,8 +42,8 @@ def read(path: Path, dt: float | None = None) -> Snapshots:
             if isinstance(archive, np.ndarray):
                 raise ValueError("it holds a single array, as .npy files do")
             arrays = dict(archive)
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise InputError(f"{path}: not a readable NPZ archive of plain arrays ({error})") from None
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error):
+        raise InputError(f"{path}: not a readable NPZ archive of plain arrays") from None
     version = int(arrays.get("format", VERSION))
     if version != VERSION:
         raise InputError(f"{path}: written in format {version}, this version reads {VERSION}; update trackless")
@@ -51,6 +51,8 @@ def read(path: Path, dt: float | None = None) -> Snapshots:
     labeled = bool(arrays.get("labeled", False))
     if "positions" in arrays:
         times = arrays.get("times")
+        if times is not None and dt is not None:
+            raise InputError(f"{path}: the file holds times, so dt= is not needed; leave it out")
         if times is None:
             times = _times(path, dt, arrays["positions"])
         return Snapshots(arrays["positions"], times, box, labeled)
@@ -71,8 +73,8 @@ def read_array(path: Path, dt: float | None = None) -> Snapshots:
         if not isinstance(positions, np.ndarray):
             positions.close()
             raise ValueError("it is an archive of several arrays, as .npz files are")
-    except (ValueError, OSError, EOFError) as error:
-        raise InputError(f"{path}: not a readable NPY array ({error})") from None
+    except (ValueError, OSError, EOFError):
+        raise InputError(f"{path}: not a readable NPY array of plain numbers") from None
     if positions.ndim == 3:
         positions = positions[None]
     return Snapshots(positions, _times(path, dt, positions))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import isfinite
 from pathlib import Path
 
 from trackless._errors import InputError
@@ -34,6 +35,8 @@ def read(path: str | Path | Sequence[str | Path], dt: float | None = None) -> Sn
     >>> bool((tl.read(file).positions == data.positions).all())
     True
     """
+    if dt is not None and not (isfinite(dt) and dt > 0):
+        raise InputError(f"dt: expected a positive time between frames, got {dt!r}")
     if not isinstance(path, (str, Path)):
         return concatenate([read(p, dt) for p in path])
     file = Path(path)
