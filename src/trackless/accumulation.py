@@ -318,15 +318,12 @@ def _run_task(
         raise InputError("a basis function is not finite at some particle or pair; check the family's functions")
     _check_tips(task, centered, external, "a particle lies at the centre")
     _check_tips(task, coincident, interaction, "two particles coincide")
-    ends = [counts[:, i, None] for i in (0, -1)]
     usual = np.array([snapshots.counts_of(m).mean() for m in runs])[:, None]
+    by_run = energy.reshape(len(runs), frames, -1)
     first, last = (
-        (energy.reshape(len(runs), frames, -1)[:, i] * _usual_size(n, usual, external.size, interaction.size)).sum(
-            axis=0
-        )
-        for i, n in zip((0, -1), ends, strict=True)
+        by_run[:, i] * _usual_size(counts[:, i, None], usual, external.size, interaction.size) for i in (0, -1)
     )
-    change = last * piece.closes - first * piece.opens
+    change = (last * piece.closes - first * piece.opens).sum(axis=0)
     weight = np.bincount(piece.class_of, counts.sum(axis=0)[piece.order], len(piece.weights)) @ piece.weights
     return quadratic, pair, diffusion, change, weight
 

@@ -171,7 +171,9 @@ def fit(
         )
         strength = regularization if regularization in ("lcurve", "cv") else _number("--regularization", regularization)
         snapshots = tl.read(data if len(data) > 1 else data[0], dt=dt)
-        _say(as_json, f"{snapshots}, {coupling} coupling, {quadrature} rule, ridge by {regularization}")
+        about = "origin" if model is not None else center
+        assumed = f"radial V about the {about}, {coupling} coupling, {quadrature} rule, ridge by {regularization}"
+        _say(as_json, f"{snapshots}\nassumed: {assumed}")
         fitted = tl.SelfTest(*families, sigma=sigma, quadrature=quadrature, regularization=strength, coupling=coupling)
         fitted.fit(snapshots)
         scores = tl.gradient_errors(fitted, truth, snapshots) if truth is not None else None
@@ -258,10 +260,9 @@ def _print_json(content: dict[str, Any]) -> None:
 
 
 def _print_coefficients(table: Mapping[str, Mapping[str, float | None]]) -> None:
-    with_truth = any(row["truth"] is not None for row in table.values())
-    grid = Table("function", *(["truth"] if with_truth else []), "learnt")
+    grid = Table("function", "truth", "learnt")
     for name, row in table.items():
-        grid.add_row(name, *([f"{row['truth']:.4g}"] if with_truth else []), f"{row['learnt']:.4g}")
+        grid.add_row(name, f"{row['truth']:.4g}", f"{row['learnt']:.4g}")
     console.print(grid)
 
 
