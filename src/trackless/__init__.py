@@ -11,11 +11,14 @@ __version__ = "0.1.0"
 _HOME = {
     "GaussianRBF": "basis",
     "InputError": "_errors",
+    "LabeledMLE": "estimators.labeled",
+    "Matching": "matching",
     "Model": "models",
     "Moments": "moments",
     "RadialFunctions": "basis",
     "RadialSplines": "radial_splines",
     "SelfTest": "estimators.self_test",
+    "SinkhornMLE": "estimators.sinkhorn",
     "Snapshots": "snapshots",
     "TensorSplines": "tensor_splines",
     "accumulate": "accumulation",
@@ -34,11 +37,14 @@ _HOME = {
 __all__ = [
     "GaussianRBF",
     "InputError",
+    "LabeledMLE",
+    "Matching",
     "Model",
     "Moments",
     "RadialFunctions",
     "RadialSplines",
     "SelfTest",
+    "SinkhornMLE",
     "Snapshots",
     "TensorSplines",
     "__version__",
@@ -63,11 +69,14 @@ if TYPE_CHECKING:
     from trackless.accumulation import accumulate as accumulate
     from trackless.basis import GaussianRBF as GaussianRBF
     from trackless.basis import RadialFunctions as RadialFunctions
+    from trackless.estimators.labeled import LabeledMLE as LabeledMLE
     from trackless.estimators.self_test import SelfTest as SelfTest
+    from trackless.estimators.sinkhorn import SinkhornMLE as SinkhornMLE
     from trackless.files import load as load
     from trackless.files import read as read
     from trackless.files import save as save
     from trackless.files import write as write
+    from trackless.matching import Matching as Matching
     from trackless.models import Model as Model
     from trackless.moments import Moments as Moments
     from trackless.radial_splines import RadialSplines as RadialSplines

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import partial
-from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,50 +13,17 @@ from trackless._errors import InputError
 from trackless._kernels.moments import accumulate_task
 from trackless.basis import Basis
 from trackless.exploration import explore
+from trackless.matching import Matching, Tally
 from trackless.moments import Moments, bounded_blocks
-from trackless.quadrature import RULES, STRIDES, every_rule
+from trackless.pieces import Task, batches, tasks
+from trackless.quadrature import RULES, STRIDES
 from trackless.snapshots import Snapshots
 from trackless.space import half_box, side_lengths
 from trackless.tables import RadialTable, TensorTable, empty_table
 
 Array = NDArray[np.float64]
-BATCH_POINTS = 2_000_000  # particles in the tasks handed out together
-TASK_POINTS = 50_000  # particles one task reads into memory, unless a single run of a block has more
 MOST_BYTES = 2_000_000_000  # moments of one block may not be larger
 FEW_BLOCKS = 64  # with fewer runs than this, time windows serve as further blocks
-
-
-@dataclass(frozen=True)
-class Piece:
-    """Frames first..last of a run, inside one time window, ordered by their quadrature weights."""
-
-    first: int
-    last: int
-    order: NDArray[np.int64]
-    """(frames,): frames counted from ``first``, those with equal weights together"""
-    class_of: NDArray[np.int64]
-    """(frames,): class of each entry of ``order``"""
-    weights: Array
-    """(classes, strides * rules)"""
-    opens: bool
-    """whether the window starts with this piece"""
-    closes: bool
-    """whether the window ends with it"""
-
-
-@dataclass
-class Task:
-    """Runs of one block in one piece of a window, worked on by one kernel call."""
-
-    slot: tuple[int, int]
-    piece: Piece
-    particles: int
-    runs: list[int] = field(default_factory=list)
-
-    @property
-    def points(self) -> int:
-        """Number of particles, about."""
-        return len(self.runs) * (self.piece.last - self.piece.first + 1) * self.particles
 
 
 def accumulate(
@@ -68,6 +33,7 @@ def accumulate(
     coupling: str = "mean",
     windows: int | None = None,
     blocks: int | None = None,
+    matching: Matching | None = None,
 ) -> Moments:
     """Reduce snapshots to moments on two bases.
 
@@ -83,6 +49,9 @@ def accumulate(
         Time windows per run (default: 1, or as many as it takes to have 64 blocks and windows).
     blocks : int, optional
         At most this many groups of runs are kept apart (default: as many as memory allows, 512 at most).
+    matching : Matching, optional
+        Follow particles to the next snapshot, for the estimators that regress displacements on forces. The moments
+        are then those of the particles that could be followed, and serve these estimators only.
 
     Returns
     -------
@@ -99,13 +68,14 @@ def accumulate(
     external, interaction = closed_bases(snapshots, external, interaction)
     if interaction is not None:
         _check_cutoff(interaction, snapshots)
+    matching = matching.resolved(snapshots) if matching is not None else None
     tables = tuple(
         b.table(snapshots.dim) if b is not None else empty_table(snapshots.dim) for b in (external, interaction)
     )
-    moments = _empty(snapshots, external, interaction, coupling, windows, blocks)
-    batches = list(_batches(_tasks(snapshots, moments)))
-    for batch in _progress.track(batches, "accumulating", len(batches)):
-        _add_batch(moments, snapshots, batch, *tables)
+    moments = _empty(snapshots, external, interaction, coupling, windows, blocks, matching)
+    work = list(batches(tasks(snapshots, moments)))
+    for batch in _progress.track(work, "accumulating", len(work)):
+        _add_batch(moments, snapshots, batch, tables, matching)
     mirror(moments.quadratic)
     mirror(moments.pair)
     return moments
@@ -176,6 +146,7 @@ def _empty(
     coupling: str,
     windows: int | None,
     blocks: int | None,
+    matching: Matching | None,
 ) -> Moments:
     pair_size = interaction.size if interaction is not None else 0
     size = pair_size + (external.size if external is not None else 0)
@@ -205,96 +176,46 @@ def _empty(
         weight=np.zeros(shape),
         runs=np.zeros(kept, dtype=np.int64),
         span=np.zeros((kept, windows, 2)),
+        matching=matching.method if matching is not None else "",
+        work=np.zeros((kept, windows, size if matching is not None else 0)),
+        tally=np.zeros((kept, windows, len(Tally._fields) if matching is not None else 0)),
     )
 
 
-def _tasks(snapshots: Snapshots, moments: Moments) -> Iterator[Task]:
-    """Cut the data into tasks: consecutive runs of a block, in one piece of a window, with the same times."""
-    cuts = np.linspace(0, snapshots.runs, moments.blocks + 1).round().astype(int)
-    shared = _pieces(snapshots, 0, moments.windows) if snapshots.regular else None
-    for block, (begin, end) in enumerate(pairwise(cuts)):
-        moments.runs[block] = end - begin
-        task = None
-        for m in range(begin, end):
-            windows = shared or _pieces(snapshots, m, moments.windows)
-            if m == begin:
-                times = snapshots.times_of(m)
-                moments.span[block] = [(times[w[0].first], times[w[-1].last]) for w in windows]
-            if shared and len(windows) == len(windows[0]) == 1:  # whole runs: many of them in a task
-                if task is None or task.points + task.points // len(task.runs) > TASK_POINTS:
-                    if task is not None:
-                        yield task
-                    task = Task((block, 0), shared[0][0], int(snapshots.counts_of(m).max()))
-                task.runs.append(m)
-                continue
-            for w, window in enumerate(windows):
-                for piece in window:
-                    yield Task((block, w), piece, int(snapshots.counts_of(m).max()), [m])
-        if task is not None:
-            yield task
+class Sums(NamedTuple):
+    """What one task adds to its block and window."""
 
-
-def _pieces(snapshots: Snapshots, run: int, windows: int) -> list[list[Piece]]:
-    """The time windows of a run, each cut into pieces of bounded size."""
-    times = snapshots.times_of(run)
-    length = max(2, TASK_POINTS // max(1, int(snapshots.counts_of(run).max())))
-    cuts = np.linspace(0, len(times) - 1, windows + 1).round().astype(int)
-    return [_cut(times, int(a), int(b), length) for a, b in pairwise(cuts)]
-
-
-def _cut(times: Array, begin: int, end: int, length: int) -> list[Piece]:
-    table = every_rule(times[begin : end + 1]).reshape(len(STRIDES) * len(RULES), -1).T
-    unit = (times[end] - times[begin]) / (end - begin)
-    _, kept, class_of = np.unique(np.round(table / unit, 9), axis=0, return_index=True, return_inverse=True)
-    pieces = []
-    for first in range(begin, end + 1, length):
-        last = min(first + length - 1, end)
-        classes = class_of.ravel()[first - begin : last - begin + 1]
-        order = np.argsort(classes, kind="stable")
-        pieces.append(Piece(first, last, order, classes[order], table[kept], first == begin, last == end))
-    return pieces
-
-
-def _batches(tasks: Iterator[Task]) -> Iterator[list[Task]]:
-    """Groups of tasks whose positions are in memory together."""
-    batch: list[Task] = []
-    for task in tasks:
-        if batch and sum(t.points for t in batch) + task.points > BATCH_POINTS:
-            yield batch
-            batch = []
-        batch.append(task)
-    if batch:
-        yield batch
+    quadratic: Array
+    pair: Array
+    diffusion: Array
+    energy: Array
+    weight: Array
+    work: Array
+    tally: Array
 
 
 def _add_batch(
     moments: Moments,
     snapshots: Snapshots,
     batch: list[Task],
-    external: RadialTable | TensorTable,
-    interaction: RadialTable | TensorTable,
+    tables: tuple[RadialTable | TensorTable, ...],
+    matching: Matching | None,
 ) -> None:
-    work = partial(
-        _run_task, snapshots=snapshots, coupling=moments.coupling, external=external, interaction=interaction
-    )
-    size, pair_size = moments.size, moments.pair.shape[-1]
-    shape = (len(STRIDES), len(RULES))
-    for task, (quadratic, pair, diffusion, energy, weight) in zip(batch, _threads.run(work, batch), strict=True):
-        slot = task.slot
-        moments.quadratic[slot] += quadratic[:, :size, :size].reshape(*shape, size, size)
-        moments.pair[slot] += pair[:, :pair_size, :pair_size].reshape(*shape, pair_size, pair_size)
-        moments.diffusion[slot] += diffusion.reshape(*shape, size)
-        moments.energy[slot] += energy
-        moments.weight[slot] += weight.reshape(shape)
+    work = partial(_run_task, snapshots=snapshots, coupling=moments.coupling, tables=tables, matching=matching)
+    for task, sums in zip(batch, _threads.run(work, batch), strict=True):
+        for name, values in sums._asdict().items():
+            total = getattr(moments, name)[task.slot]
+            total += values
 
 
 def _run_task(
     task: Task,
     snapshots: Snapshots,
     coupling: str,
-    external: RadialTable | TensorTable,
-    interaction: RadialTable | TensorTable,
-) -> tuple[Array, Array, Array, Array, Array]:
+    tables: tuple[RadialTable | TensorTable, ...],
+    matching: Matching | None,
+) -> Sums:
+    external, interaction = tables
     piece, runs = task.piece, task.runs
     counts = np.array([snapshots.counts_of(m)[piece.first : piece.last + 1] for m in runs])
     points = np.concatenate([snapshots.points_of(m, piece.first, piece.last) for m in runs])
@@ -309,9 +230,10 @@ def _run_task(
     energy = np.zeros((counts.size, external.size + interaction.size))
     centered = _at_centre(points, starts, external)
     coincident = np.zeros(counts.size, dtype=bool)
-    quadratic, pair, diffusion = accumulate_task(
+    moved, matched, tally = _followed(task, snapshots, points, starts, matching)
+    quadratic, pair, diffusion, work = accumulate_task(
         points, starts, scales, side_lengths(snapshots.box, snapshots.dim), entry[by_class], class_of[by_class],
-        piece.weights, external, interaction, energy, coincident,
+        piece.weights, external, interaction, energy, coincident, moved, matched,
     )  # fmt: skip
     if not np.isfinite(energy).all():
         snapshots.check_finite()
@@ -324,8 +246,52 @@ def _run_task(
         by_run[:, i] * _usual_size(counts[:, i, None], usual, external.size, interaction.size) for i in (0, -1)
     )
     change = (last * piece.closes - first * piece.opens).sum(axis=0)
+    if matching is not None:  # the particles that were followed stand for their snapshot
+        counts = np.diff(np.concatenate([[0.0], np.cumsum(matched)])[starts]).reshape(counts.shape)
     weight = np.bincount(piece.class_of, counts.sum(axis=0)[piece.order], len(piece.weights)) @ piece.weights
-    return quadratic, pair, diffusion, change, weight
+    size, pair_size = external.size + interaction.size, interaction.size
+    shape = (len(STRIDES), len(RULES))
+    return Sums(
+        quadratic[:, :size, :size].reshape(*shape, size, size),
+        pair[:, :pair_size, :pair_size].reshape(*shape, pair_size, pair_size),
+        diffusion.reshape(*shape, size),
+        change,
+        weight.reshape(shape),
+        work,
+        tally,
+    )
+
+
+def _followed(
+    task: Task, snapshots: Snapshots, points: Array, starts: NDArray[np.int64], matching: Matching | None
+) -> tuple[Array, Array, Array]:
+    """Displacements (P, dim) to the next snapshot, who has one (P,), and the tally; all empty without matching.
+
+    An interval belongs to the window of its first snapshot, so the last snapshot of a window is not followed.
+    """
+    if matching is None:
+        return np.zeros((0, snapshots.dim)), np.zeros(0), np.zeros(0)
+    piece, runs = task.piece, task.runs
+    if not piece.closes:  # then the task has one run, and the next snapshot is in the next piece
+        following = snapshots.frame(runs[0], piece.last + 1).astype(np.float64)
+        points, starts = np.concatenate([points, following]), np.append(starts, starts[-1] + len(following))
+    if not np.isfinite(points).all():
+        snapshots.check_finite()
+    frames = piece.last - piece.first + (1 if piece.closes else 2)
+    first = (np.arange(len(runs))[:, None] * frames + np.arange(frames - 1)).ravel()
+    gaps = np.concatenate([np.diff(snapshots.times_of(m)[piece.first : piece.first + frames]) for m in runs])
+    moves = matching.moves(points, starts, first, first + 1, gaps, snapshots.box)
+    sizes = np.diff(starts)
+    gap_of = np.ones(len(sizes))
+    gap_of[first] = gaps
+    tally = Tally(
+        particles=float(sizes[first].sum()),
+        matched=float(moves.matched.sum()),
+        right=float(moves.right.sum()) if snapshots.labeled else np.nan,
+        unfinished=float(moves.unfinished),
+        variation=float((moves.squared / np.repeat(gap_of, sizes)).sum()),
+    )
+    return moves.displacement, moves.matched, np.array(tally)
 
 
 def _usual_size(n: NDArray[np.int64], usual: Array, external: int, interaction: int) -> Array:

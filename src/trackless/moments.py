@@ -67,6 +67,13 @@ class Moments:
         Number of runs in each block.
     span : (blocks, windows, 2)
         First and last time of each window (of the block's first run).
+    matching : str
+        How particles were followed to the next snapshot ("" if they were not, which is what the self-test needs).
+        If they were, ``quadratic`` and ``weight`` count only those that could be.
+    work : (blocks, windows, K or 0)
+        Sum of forces times displacements, F^T (X(t_{l+1}) - X(t_l)).
+    tally : (blocks, windows, 5 or 0)
+        Sums that :class:`trackless.matching.Tally` names.
 
     Examples
     --------
@@ -93,6 +100,9 @@ class Moments:
     weight: Array
     runs: NDArray[np.int64]
     span: Array
+    matching: str
+    work: Array
+    tally: Array
 
     @property
     def blocks(self) -> int:
@@ -129,9 +139,8 @@ class Moments:
     def __add__(self, other: Moments) -> Moments:
         if not isinstance(other, Moments):
             return NotImplemented
-        mine = (self.external, self.interaction, self.coupling, self.dim, self.windows)
-        theirs = (other.external, other.interaction, other.coupling, other.dim, other.windows)
-        for name, a, b in zip(("external", "interaction", "coupling", "dim", "windows"), mine, theirs, strict=True):
+        for name in (*_SETTINGS, "windows"):
+            a, b = getattr(self, name), getattr(other, name)
             if a != b:
                 raise InputError(
                     f"moments differ in {name} ({a!r} and {b!r}) and cannot be added; accumulate both with the same "
@@ -167,12 +176,34 @@ class Moments:
 
         A = sum w N G / n,   b = (sigma^2/2 sum w N delta - N dh) / n   (paper, eq. normal_matrix_vector).
         """
+        if self.matching:
+            raise InputError(
+                f"these moments follow particles (matching {self.matching!r}) and count only those that were matched; "
+                "for the self-test accumulate without matching"
+            )
         q = rule_index(quadrature, stride)
         chosen = np.ones((self.blocks, self.windows), bool) if part is None else part
         total = self.weight[:, :, *q][chosen].sum()
         matrix = self.quadratic[:, :, *q][chosen].sum(axis=0) / total
         vector = (0.5 * sigma**2 * self.diffusion[:, :, *q][chosen] - self.energy[chosen]).sum(axis=0) / total
         return NormalEquations(matrix, vector, self.external_size)
+
+    def motion_equations(self, part: NDArray[np.bool_] | None = None) -> NormalEquations:
+        """A and b of the likelihood of displacements (paper, section on baselines), Euler-Maruyama between snapshots.
+
+        A = sum dt F^T F / n,   b = -sum F^T (X(t_{l+1}) - X(t_l)) / n,   n = sum dt over the particles followed.
+        """
+        if not self.matching:
+            raise InputError(
+                "these moments hold no displacements; accumulate with matching=tl.Matching(...), or fit snapshots"
+            )
+        q = rule_index("left")
+        chosen = np.ones((self.blocks, self.windows), bool) if part is None else part
+        total = self.weight[:, :, *q][chosen].sum()
+        if total == 0:
+            raise InputError("no particle could be followed from one snapshot to the next; is max_distance too small?")
+        matrix = self.quadratic[:, :, *q][chosen].sum(axis=0) / total
+        return NormalEquations(matrix, -self.work[chosen].sum(axis=0) / total, self.external_size)
 
     def pair_matrix(self, quadrature: str = "trapezoid", stride: int = 1) -> Array:
         """The pair part of A's interaction block, (K_Phi, K_Phi): pairs only, without triples."""
@@ -209,10 +240,12 @@ class Moments:
             pair=parts[1].T @ self.pair @ parts[1],
             diffusion=self.diffusion @ change,
             energy=self.energy @ change,
+            work=self.work @ change if self.matching else self.work[:, :, :0],
         )
 
 
-_ARRAYS = tuple(f.name for f in fields(Moments) if f.name not in ("external", "interaction", "coupling", "dim"))
+_SETTINGS = ("external", "interaction", "coupling", "dim", "matching")
+_ARRAYS = tuple(f.name for f in fields(Moments) if f.name not in _SETTINGS)
 
 
 def rule_index(quadrature: str, stride: int = 1) -> tuple[int, int]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trackless._errors import InputError
-from trackless.moments import Moments, NormalEquations
+from trackless.moments import NormalEquations
 
 Array = NDArray[np.float64]
 FALLBACK = 1e-6  # the paper's lambda where the L-curve has no corner
@@ -96,25 +97,31 @@ def _curvature(x: Array, y: Array) -> Array:
     return curvature
 
 
-def cross_validated(moments: Moments, sigma: float, quadrature: str, folds: int = 5) -> Solution:
-    """Ridge with the smallest held-out loss over ``folds`` groups of blocks, or of time windows if blocks are few."""
-    units = moments.blocks * moments.windows
+def cross_validated(
+    equations_of: Callable[[NDArray[np.bool_]], NormalEquations], blocks: int, windows: int, folds: int = 5
+) -> Solution:
+    """Ridge with the smallest held-out loss over ``folds`` groups of blocks, or of time windows if blocks are few.
+
+    Parameters
+    ----------
+    equations_of : callable
+        The normal equations of the blocks and windows marked in a mask (blocks, windows).
+    """
+    shape, units = (blocks, windows), blocks * windows
     if units < 2:
         raise InputError(
             "cross-validation needs at least two runs or time windows; give a fixed regularization instead"
         )
     folds = min(folds, units)
-    everything = moments.normal_equations(sigma, quadrature)
+    everything = equations_of(np.ones(shape, dtype=bool))
     candidates = np.logspace(-10, 1, 80) * np.linalg.eigvalsh(everything.matrix)[-1]
-    shape = (moments.blocks, moments.windows)
-    if moments.blocks >= folds:
-        fold_of = np.broadcast_to((np.arange(moments.blocks) % folds)[:, None], shape)
+    if blocks >= folds:
+        fold_of = np.broadcast_to((np.arange(blocks) % folds)[:, None], shape)
     else:  # stretches of time, because neighbouring windows share a snapshot
         fold_of = (np.arange(units) * folds // units).reshape(shape)
     held_out = np.zeros(len(candidates))
     for k in range(folds):
-        train = moments.normal_equations(sigma, quadrature, part=fold_of != k)
-        test = moments.normal_equations(sigma, quadrature, part=fold_of == k)
+        train, test = equations_of(fold_of != k), equations_of(fold_of == k)
         values, vectors = np.linalg.eigh(train.matrix)
         coef = (vectors.T @ train.vector / (np.maximum(values, 0) + candidates[:, None])) @ vectors.T
         held_out += 0.5 * np.einsum("ca,ab,cb->c", coef, test.matrix, coef) - coef @ test.vector

@@ -5,7 +5,7 @@ import pytest
 import twins
 
 import trackless as tl
-from trackless import accumulation
+from trackless import pieces
 from trackless.potentials import Stretched
 from trackless.shapes import Gaussian, InversePower, Power, SmoothedIndicator
 
@@ -178,8 +178,8 @@ def test_runs_with_different_numbers_of_particles():
 @pytest.mark.parametrize("regular", [True, False])
 @pytest.mark.parametrize("task_points", [1, 12, 60])
 def test_runs_longer_than_a_piece(monkeypatch, task_points, regular, windows):
-    monkeypatch.setattr(accumulation, "TASK_POINTS", task_points)
-    monkeypatch.setattr(accumulation, "BATCH_POINTS", 40)
+    monkeypatch.setattr(pieces, "TASK_POINTS", task_points)
+    monkeypatch.setattr(pieces, "BATCH_POINTS", 40)
     snapshots = cloud(2, 4, runs=3, times=12)
     if not regular:
         snapshots = tl.Snapshots(list(snapshots.positions), list(np.add.outer(np.arange(3), snapshots.times)))

@@ -128,7 +128,7 @@ def rewritten(source, target, change):
     ("change", "message"),
     [
         (lambda content: {**content, "format": "something else"}, "not a result saved by trackless"),
-        (lambda content: {**content, "version": 99}, "saved in version 99, this one reads 1"),
+        (lambda content: {**content, "version": 99}, "saved in version 99, this one reads 2"),
         (lambda content: {**content, "result": {"type": "Popen", "args": "ls"}}, "unknown kind of object, 'Popen'"),
         (lambda content: {**content, "result": {"type": "Power", "wrong": 1}}, "damaged"),
         (lambda content: {**content, "result": {"array": "array99"}}, "damaged"),
@@ -152,7 +152,7 @@ def test_results_hold_no_pickles(tmp_path):
     buffer = io.BytesIO()
     np.lib.format.write_array(buffer, np.array([None], dtype=object), allow_pickle=True)
     with zipfile.ZipFile(tmp_path / "pickled", "w") as archive:
-        archive.writestr("content.json", json.dumps({"format": "trackless result", "version": 1, "result": None}))
+        archive.writestr("content.json", json.dumps({"format": "trackless result", "version": 2, "result": None}))
         archive.writestr("array0.npy", buffer.getvalue())
     with pytest.raises(tl.InputError, match="not a result saved by trackless"):
         tl.load(tmp_path / "pickled")

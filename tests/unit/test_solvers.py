@@ -122,8 +122,15 @@ def trap():
     return tl.accumulate(data, tl.RadialFunctions([Power(2), *shells]), None)
 
 
+def cross_validate(moments, folds=5):
+    def equations(part):
+        return moments.normal_equations(1.0, part=part)
+
+    return cross_validated(equations, moments.blocks, moments.windows, folds)
+
+
 def test_cross_validation_beats_both_extremes(trap):
-    solution = cross_validated(trap, 1.0, "trapezoid")
+    solution = cross_validate(trap)
     best = int(np.argmin(solution.criterion))
     assert solution.ridge == solution.candidates[best]
     assert 0 < best < len(solution.candidates) - 1
@@ -132,7 +139,7 @@ def test_cross_validation_beats_both_extremes(trap):
 
 
 def test_cross_validation_is_the_held_out_loss(trap):
-    solution = cross_validated(trap, 1.0, "trapezoid", folds=3)
+    solution = cross_validate(trap, folds=3)
     fold = np.arange(trap.blocks) % 3
     losses = []
     for k in range(3):
@@ -145,7 +152,7 @@ def test_cross_validation_is_the_held_out_loss(trap):
 def test_cross_validation_over_windows_where_blocks_are_few(trap):
     """One block with two windows: each window is held out once."""
     one = trap.coarsened(1)
-    solution = cross_validated(one, 1.0, "trapezoid", folds=2)
+    solution = cross_validate(one, folds=2)
     windows = [one.select(windows=slice(w, w + 1)).normal_equations(1.0) for w in range(2)]
     best = int(np.argmin(solution.criterion))
     losses = [windows[1 - w].loss(ridge(windows[w], solution.candidates[best]).coef) for w in range(2)]
@@ -154,4 +161,4 @@ def test_cross_validation_over_windows_where_blocks_are_few(trap):
 
 def test_cross_validation_needs_two_parts(trap):
     with pytest.raises(tl.InputError, match="at least two runs or time windows; give a fixed regularization"):
-        cross_validated(trap.coarsened(1).select(windows=slice(0, 1)), 1.0, "trapezoid")
+        cross_validate(trap.coarsened(1).select(windows=slice(0, 1)))

@@ -64,8 +64,9 @@ def _pair_sums(table, x, starts, snapshots, lengths, scales, base, columns, forc
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def accumulate_task(
-    points, starts, scales, lengths, snapshot_of, class_of, class_weights, external, interaction, energy, coincident
-):
+    points, starts, scales, lengths, snapshot_of, class_of, class_weights, external, interaction, energy, coincident,
+    moved, matched,
+):  # fmt: skip
     """Weighted sums of the snapshots of one task, under each quadrature rule.
 
     Parameters
@@ -82,11 +83,15 @@ def accumulate_task(
         N h of each snapshot.
     coincident : (S,) bool, written
         Whether two particles of the snapshot coincide.
+    moved, matched : (P or more, dim), (P or more,); or (0, dim), (0,)
+        Displacement of each particle to the next snapshot; where ``matched`` is 0 there is none, and the particle
+        does not count in ``quadratic``. Empty arrays: every particle counts, and there is no work.
 
     Returns
     -------
-    quadratic (rules, K', K'), pair (rules, K'_Phi, K'_Phi), diffusion (rules, K)
-        Lower triangles of sum w N G and of its pair part (' : rounded up to a multiple of 4); sum w N delta.
+    quadratic (rules, K', K'), pair (rules, K'_Phi, K'_Phi), diffusion (rules, K), work (K or 0,)
+        Lower triangles of sum w N G and of its pair part (' : rounded up to a multiple of 4); sum w N delta;
+        sum of F^T displacement.
     """
     dim = points.shape[1]
     rules = class_weights.shape[1]
@@ -117,6 +122,9 @@ def accumulate_task(
     quadratic = np.zeros((rules, padded, padded))
     pair = np.zeros((rules, padded_pair, padded_pair))
     diffusion = np.zeros((rules, size))
+    follows = matched.shape[0] > 0
+    work = np.zeros(size if follows else 0)
+    steps = np.zeros((dim + 1, columns if follows else 1))
     begin = 0
     while begin < entries:
         # A batch: as many snapshots of one class and one coupling factor as fit.
@@ -132,6 +140,11 @@ def accumulate_task(
             for k in range(dim):
                 for i in range(n):
                     x[k, particles + i] = points[starts[s] + i, k]
+            if follows:
+                for i in range(n):
+                    steps[dim, particles + i] = matched[starts[s] + i]
+                    for k in range(dim):
+                        steps[k, particles + i] = moved[starts[s] + i, k]
             particles += n
             end += 1
             batch_start[end - begin] = particles
@@ -149,6 +162,8 @@ def accumulate_task(
             coincident[s] = together[b]
             for a in range(size):
                 energy[s, a] = batch_energy[b, a]
+        if follows:
+            add_work(force, particles, columns, steps, work)
         add_products(force, dim * columns, sum_quadratic)
         force[:] = 0.0
         begin = end
@@ -163,7 +178,7 @@ def accumulate_task(
             sum_quadratic[:] = 0.0
             sum_pair[:] = 0.0
             sum_diffusion[:] = 0.0
-    return quadratic, pair, diffusion
+    return quadratic, pair, diffusion, work
 
 
 @njit(fastmath=FAST)
@@ -171,3 +186,16 @@ def add_weighted(weight, source, target, q):
     for a in range(source.shape[0]):
         for b in range(source.shape[1]):
             target[q, a, b] += weight * source[a, b]
+
+
+@njit(fastmath=FAST)
+def add_work(force, particles, columns, steps, work):
+    """work += F^T displacement; forces on particles that were not followed are set to 0."""
+    dim = steps.shape[0] - 1
+    for f in range(work.shape[0]):
+        total = 0.0
+        for k in range(dim):
+            for i in range(particles):
+                total += force[f, k * columns + i] * steps[k, i]
+                force[f, k * columns + i] *= steps[dim, i]
+        work[f] += total

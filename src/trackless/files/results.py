@@ -18,13 +18,15 @@ import numpy as np
 
 from trackless import basis, potentials, radial_splines, shapes, solvers, tensor_splines
 from trackless._errors import InputError
+from trackless.estimators.labeled import LabeledMLE
 from trackless.estimators.self_test import SelfTest
+from trackless.estimators.sinkhorn import SinkhornMLE
 from trackless.files.atomic import replacing
 from trackless.moments import Moments
 from trackless.tables import tabulated
 
 FORMAT = "trackless result"
-VERSION = 1
+VERSION = 2  # 2: moments may hold displacements
 _DATACLASSES: dict[str, type] = {
     cls.__name__: cls
     for module in (shapes, potentials, basis, radial_splines, tensor_splines, solvers)
@@ -32,7 +34,7 @@ _DATACLASSES: dict[str, type] = {
     if isinstance(cls, type) and is_dataclass(cls) and cls.__module__ == module.__name__
 }
 _DATACLASSES["Moments"] = Moments
-_ESTIMATORS: dict[str, type] = {"SelfTest": SelfTest}
+_ESTIMATORS: dict[str, type] = {cls.__name__: cls for cls in (SelfTest, LabeledMLE, SinkhornMLE)}
 
 
 def save(result: Any, path: str | Path, overwrite: bool = False) -> None:

@@ -1,0 +1,110 @@
+"""Cutting a data set into tasks of bounded size: runs of a block, in pieces of a time window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trackless.moments import Moments
+from trackless.quadrature import RULES, STRIDES, every_rule
+from trackless.snapshots import Snapshots
+
+Array = NDArray[np.float64]
+BATCH_POINTS = 2_000_000  # particles in the tasks handed out together
+TASK_POINTS = 50_000  # particles one task reads into memory, unless a single run of a block has more
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Frames first..last of a run, inside one time window, ordered by their quadrature weights."""
+
+    first: int
+    last: int
+    order: NDArray[np.int64]
+    """(frames,): frames counted from ``first``, those with equal weights together"""
+    class_of: NDArray[np.int64]
+    """(frames,): class of each entry of ``order``"""
+    weights: Array
+    """(classes, strides * rules)"""
+    opens: bool
+    """whether the window starts with this piece"""
+    closes: bool
+    """whether the window ends with it"""
+
+
+@dataclass
+class Task:
+    """Runs of one block in one piece of a window, worked on by one kernel call."""
+
+    slot: tuple[int, int]
+    piece: Piece
+    particles: int
+    runs: list[int] = field(default_factory=list)
+
+    @property
+    def points(self) -> int:
+        """Number of particles, about."""
+        return len(self.runs) * (self.piece.last - self.piece.first + 1) * self.particles
+
+
+def tasks(snapshots: Snapshots, moments: Moments) -> Iterator[Task]:
+    """Cut the data into tasks: consecutive runs of a block, in one piece of a window, with the same times."""
+    cuts = np.linspace(0, snapshots.runs, moments.blocks + 1).round().astype(int)
+    shared = _pieces(snapshots, 0, moments.windows) if snapshots.regular else None
+    for block, (begin, end) in enumerate(pairwise(cuts)):
+        moments.runs[block] = end - begin
+        task = None
+        for m in range(begin, end):
+            windows = shared or _pieces(snapshots, m, moments.windows)
+            if m == begin:
+                times = snapshots.times_of(m)
+                moments.span[block] = [(times[w[0].first], times[w[-1].last]) for w in windows]
+            if shared and len(windows) == len(windows[0]) == 1:  # whole runs: many of them in a task
+                if task is None or task.points + task.points // len(task.runs) > TASK_POINTS:
+                    if task is not None:
+                        yield task
+                    task = Task((block, 0), shared[0][0], int(snapshots.counts_of(m).max()))
+                task.runs.append(m)
+                continue
+            for w, window in enumerate(windows):
+                for piece in window:
+                    yield Task((block, w), piece, int(snapshots.counts_of(m).max()), [m])
+        if task is not None:
+            yield task
+
+
+def _pieces(snapshots: Snapshots, run: int, windows: int) -> list[list[Piece]]:
+    """The time windows of a run, each cut into pieces of bounded size."""
+    times = snapshots.times_of(run)
+    length = max(2, TASK_POINTS // max(1, int(snapshots.counts_of(run).max())))
+    cuts = np.linspace(0, len(times) - 1, windows + 1).round().astype(int)
+    return [_cut(times, int(a), int(b), length) for a, b in pairwise(cuts)]
+
+
+def _cut(times: Array, begin: int, end: int, length: int) -> list[Piece]:
+    table = every_rule(times[begin : end + 1]).reshape(len(STRIDES) * len(RULES), -1).T
+    unit = (times[end] - times[begin]) / (end - begin)
+    _, kept, class_of = np.unique(np.round(table / unit, 9), axis=0, return_index=True, return_inverse=True)
+    pieces = []
+    for first in range(begin, end + 1, length):
+        last = min(first + length - 1, end)
+        classes = class_of.ravel()[first - begin : last - begin + 1]
+        order = np.argsort(classes, kind="stable")
+        pieces.append(Piece(first, last, order, classes[order], table[kept], first == begin, last == end))
+    return pieces
+
+
+def batches(tasks: Iterator[Task]) -> Iterator[list[Task]]:
+    """Groups of tasks whose positions are in memory together."""
+    batch: list[Task] = []
+    for task in tasks:
+        if batch and sum(t.points for t in batch) + task.points > BATCH_POINTS:
+            yield batch
+            batch = []
+        batch.append(task)
+    if batch:
+        yield batch
