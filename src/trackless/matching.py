@@ -71,8 +71,7 @@ class Matching:
     max_distance : float, optional
         Longer moves count as this long, and are dropped if chosen.
     tolerance, sweeps : float, int
-        When the plan is good enough: its sums are within ``tolerance`` of 1. A smaller one does not change the
-        permutations of the reference model (docs/concepts.md).
+        When the plan is good enough: its sums are within ``tolerance`` of 1 (what that costs: docs/concepts.md).
 
     Examples
     --------

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 from numpy.typing import NDArray
 
 from trackless.exploration import explore, radial_density
@@ -15,7 +16,7 @@ from trackless.potentials import Potential, RadialPotential
 from trackless.snapshots import Snapshots
 
 TRUTH = "#1a1a1a"
-COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")  # told apart in colour blindness
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d1f")  # told apart in colour blindness
 DENSITY = "#c9d6df"
 SYMBOL = {"external": "V", "interaction": r"\Phi"}
 
@@ -69,6 +70,33 @@ def _shade(axis: Axes, grid: NDArray[np.float64], distances: NDArray[np.float64]
     bottom, top = axis.get_ylim()
     height = 0.3 * (top - bottom) * density / density.max()
     axis.fill_between(grid, bottom, bottom + height, color=DENSITY, lw=0, zorder=0, label="explored")
+
+
+def error_curves(
+    axis: Axes, intervals: Sequence[float], errors: Mapping[str, Sequence[float]], role: str = "interaction"
+) -> Axes:
+    """Relative errors of several methods against the observation interval, both on logarithmic scales.
+
+    Parameters
+    ----------
+    axis : matplotlib Axes
+    intervals : (I,)
+    errors : dict
+        Method -> its errors (I,), as fractions.
+    role : "external" or "interaction"
+    """
+    markers, styles = ("o", "s", "^", "D", "v"), ("-", "-", "-", "--", "-")
+    for k, (label, values) in enumerate(errors.items()):
+        color, marker, style = (options[k % len(options)] for options in (COLORS, markers, styles))
+        axis.plot(intervals, 100 * np.asarray(values), color=color, marker=marker, ls=style, lw=2, label=label)
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.yaxis.set_major_formatter("{x:g}")
+    axis.yaxis.set_minor_formatter("")
+    axis.set_xlabel(r"time between snapshots $\Delta t$")
+    axis.set_ylabel(rf"error of $\nabla {SYMBOL[role]}$ in %")
+    return axis
 
 
 def particles(axis: Axes, snapshots: Snapshots, run: int = 0, frames: tuple[int, ...] = (0, -1)) -> Axes:

@@ -91,6 +91,12 @@ def test_fit_with_other_families(data_file):
         (("fit", "missing.npz", "--sigma", 1), 1, ("missing.npz", "no such file")),
         (("fit", "data.npz", "--sigma", -1), 1, ("sigma", "-1")),
         (("fit", "data.npz"), 2, ("sigma",)),
+        (("fit", "data.npz", "--method", "labeled"), 1, ("unlabeled", "--method self-test")),
+        (("fit", "data.npz", "--method", "tracking"), 2, ("tracking", "sinkhorn")),
+        (("fit", "data.npz", "--method", "sinkhorn", "--quadrature", "left"), 2, ("--quadrature", "self-test")),
+        (("fit", "data.npz", "--method", "labeled", "--max-distance", 1), 2, ("--max-distance", "no matching")),
+        (("fit", "data.npz", "--method", "sinkhorn", "--sigma", -1), 1, ("sigma", "-1")),
+        (("fit", "data.npz", "--method", "assignment", "--max-distance", 1e-9), 1, ("followed", "max_distance")),
         (("fit", "data.npz", "--sigma", 1, "--external", "wavelets:3"), 1, ("--external", "splines:COUNT")),
         (("fit", "data.npz", "--sigma", 1, "--regularization", "much"), 1, ("--regularization", "lcurve")),
         (("fit", "data.npz", "--sigma", 1, "--quadrature", "simpson"), 1, ("quadrature", "trapezoid")),
@@ -156,3 +162,27 @@ def test_interrupting_leaves_no_file(tmp_path):
     assert "interrupted" in message
     assert "Traceback" not in message
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("method", ["labeled", "sinkhorn", "assignment", "barycentric"])
+def test_fit_by_following_particles(tmp_path, method):
+    data = tl.simulate(tl.models.reference(), runs=30, step=1e-3, labeled=True, seed=2)
+    tl.write(data, tmp_path / "named.csv")
+    options = ("--method", method, "--model", "reference", "--json", "-o", "fit.trackless")
+    result = trackless("fit", "named.csv", *options, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    content = json.loads(result.stdout)
+    assert content["method"] == method
+    assert content["dropped_fraction"] == 0.0
+    right = content["matched_fraction"]
+    assert right == 1.0 if method == "labeled" else 0.5 < right < 0.95
+    assert 0.85 < content["sigma"] < 1.15
+    assert tl.load(tmp_path / "fit.trackless").matched_fraction_ == right
+
+
+def test_fit_says_what_matching_did(data_file):
+    result = trackless("fit", data_file, "--method", "assignment", "--model", "reference", cwd=data_file.parent)
+    said = " ".join(result.stdout.split())
+    assert "matched by assignment" in said
+    assert "followed 60,000 of 60,000 particles" in said
+    assert "from the residuals" in said

@@ -6,6 +6,7 @@ import math
 from itertools import groupby
 
 import numpy as np
+from scipy.special import logsumexp
 
 from trackless._kernels.simulation import OCTAVE, SlopeTable
 from trackless.potentials import Centered, PiecewiseCubic, Stretched
@@ -48,19 +49,29 @@ def _placed(cubic, center):
 # Moments
 
 
+def forces(x, external, interaction, scale, box=None):
+    """F of one snapshot ``x`` (N, dim): gradients (N, dim, K) of every function at every particle."""
+    force = np.zeros((*x.shape, len(external) + len(interaction)))
+    for k, psi in enumerate(external):
+        force[:, :, k] = psi.gradient(x)
+    i, j = np.nonzero(~np.eye(len(x), dtype=bool))
+    for k, phi in enumerate(interaction, start=len(external)):
+        np.add.at(force[:, :, k], i, scale * phi.gradient(displacement(x[i], x[j], box)))
+    return force
+
+
 def snapshot_sums(x, external, interaction, scale, box=None):
     """N G, its pair part, N delta and N h of one snapshot ``x`` (N, dim); ``scale`` is 1/N or 1."""
     n, dim = x.shape
     size = len(external) + len(interaction)
-    force, delta, h = np.zeros((n, dim, size)), np.zeros(size), np.zeros(size)
+    force, delta, h = forces(x, external, interaction, scale, box), np.zeros(size), np.zeros(size)
     for k, psi in enumerate(external):
-        force[:, :, k], delta[k], h[k] = psi.gradient(x), psi.laplacian(x).sum(), psi(x).sum()
+        delta[k], h[k] = psi.laplacian(x).sum(), psi(x).sum()
     i, j = np.nonzero(~np.eye(n, dtype=bool))
     z = displacement(x[i], x[j], box)
     pushes = np.zeros((len(z), dim, len(interaction)))
     for k, phi in enumerate(interaction, start=len(external)):
         pushes[:, :, k - len(external)] = scale * phi.gradient(z)
-        np.add.at(force[:, :, k], i, scale * phi.gradient(z))
         delta[k], h[k] = scale * phi.laplacian(z).sum(), 0.5 * scale * phi(z).sum()
     return (np.einsum("ika,ikb->ab", force, force), np.einsum("pka,pkb->ab", pushes, pushes), delta, h)
 
@@ -101,6 +112,69 @@ def moments_of(snapshots, external, interaction, coupling="mean", windows=1):
                 sums["weight"][m, w] += weight * len(frames[i])
             first, last = (usual_energy(parts[i][3], len(psi), i, frames) for i in (cuts[w], cuts[w + 1]))
             sums["energy"][m, w] = last - first
+    return sums
+
+
+# Matching and motion
+
+
+def squared_distances(x, y, box=None):
+    """|x_i - y_j|^2 to the nearest image, (n, m)."""
+    return (displacement(x[:, None], y[None, :], box) ** 2).sum(axis=-1)
+
+
+def transport_plan(cost, epsilon, sweeps=200_000, tolerance=1e-13):
+    """The entropic plan exp((f_i + g_j - cost_ij) / epsilon), (n, m), by Sinkhorn's sweeps in the logarithmic domain.
+
+    Every particle of the smaller snapshot gives all of its weight away, every one of the larger takes at most 1:
+    where columns are more, their dual variables g are at most 0, and 0 where a column is not full.
+    """
+    if cost.shape[0] > cost.shape[1]:
+        return transport_plan(cost.T, epsilon, sweeps, tolerance).T
+    g = np.zeros(cost.shape[1])
+    for _ in range(sweeps):
+        f = -epsilon * logsumexp((g - cost) / epsilon, axis=1)
+        new = -epsilon * logsumexp((f[:, None] - cost) / epsilon, axis=0)
+        if cost.shape[0] < cost.shape[1]:
+            new = np.minimum(new, 0.0)
+        done = np.abs(new - g).max() <= tolerance * epsilon
+        g = new
+        if done:
+            break
+    else:
+        raise AssertionError("the twin did not converge: choose a larger epsilon")
+    f = -epsilon * logsumexp((g - cost) / epsilon, axis=1)
+    return np.exp((f[:, None] + g - cost) / epsilon)
+
+
+def motion_of(snapshots, external, interaction, coupling="mean", windows=1, partner_of=None):
+    """What moments with matching hold under the left rule, with one block per run, as a dict.
+
+    ``partner_of(x, y)`` says where the particles of a snapshot are in the next one (-1: nowhere); by default
+    they keep their index. Only particles with a partner count.
+    """
+    psi, phi = functions_of(external), functions_of(interaction)
+    shape, size = (snapshots.runs, windows), len(psi) + len(phi)
+    names = ("weight", "particles", "matched", "right", "variation")
+    sums = {"quadratic": np.zeros((*shape, size, size)), "work": np.zeros((*shape, size))}
+    sums |= {name: np.zeros(shape) for name in names}
+    for m in range(snapshots.runs):
+        times = snapshots.times_of(m)
+        cuts = np.linspace(0, len(times) - 1, windows + 1).round().astype(int)
+        for i, dt in enumerate(np.diff(times)):
+            at = m, int(np.searchsorted(cuts, i, side="right")) - 1
+            x, y = (np.asarray(snapshots.frame(m, k), float) for k in (i, i + 1))
+            partner = np.arange(len(x)) if partner_of is None else partner_of(x, y)
+            kept = np.flatnonzero(partner >= 0)
+            force = forces(x, psi, phi, 1 / len(x) if coupling == "mean" else 1.0, snapshots.box)[kept]
+            moved = displacement(y[partner[kept]], x[kept], snapshots.box)
+            sums["quadratic"][at] += dt * np.einsum("ika,ikb->ab", force, force)
+            sums["work"][at] += np.einsum("ika,ik->a", force, moved)
+            sums["weight"][at] += dt * len(kept)
+            sums["particles"][at] += len(x)
+            sums["matched"][at] += len(kept)
+            sums["right"][at] += np.sum(partner[kept] == kept)
+            sums["variation"][at] += np.sum(moved**2) / dt
     return sums
 
 

@@ -6,10 +6,13 @@ These are the yardsticks of ``trackless benchmark``; they compute the same sums 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import BSpline
+from scipy.optimize import linear_sum_assignment
+from scipy.special import logsumexp
 
 from trackless.basis import RadialFunctions
 from trackless.potentials import RadialPotential
@@ -100,3 +103,30 @@ def euler_maruyama(
         force += (interaction.slope(distance)[..., None] * apart / distance[..., None]).sum(axis=2) / n
         x = x - step * force + sigma * np.sqrt(step) * generator.standard_normal(x.shape)
     return x
+
+
+def match_exactly(positions: Array) -> int:
+    """Assign the particles of consecutive snapshots (times, N, dim), pair by pair; how many kept their index."""
+    kept = 0
+    for x, y in pairwise(positions):
+        cost = ((x[:, None] - y[None]) ** 2).sum(axis=2)
+        rows, columns = linear_sum_assignment(cost)
+        kept += int((rows == columns).sum())
+    return kept
+
+
+def match_entropically(positions: Array, epsilon: float, tolerance: float, sweeps: int) -> int:
+    """The same by Sinkhorn's iteration in the logarithmic domain, and the best permutation of each plan."""
+    kept = 0
+    for x, y in pairwise(positions):
+        kernel = -((x[:, None] - y[None]) ** 2).sum(axis=2) / epsilon
+        of_row, of_column = np.zeros(len(x)), np.zeros(len(y))
+        for _ in range(sweeps):
+            of_row = -logsumexp(kernel + of_column, axis=1)
+            totals = logsumexp(kernel + of_row[:, None], axis=0)
+            if np.abs(np.exp(totals + of_column) - 1).max() <= tolerance:
+                break
+            of_column = -totals
+        rows, columns = linear_sum_assignment(-np.exp(kernel + of_row[:, None] + of_column))
+        kept += int((rows == columns).sum())
+    return kept

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from trackless._threads import run as run_threads
 from trackless.accumulation import accumulate, closed_bases
 from trackless.basis import Basis
 from trackless.benchmarks import baselines
+from trackless.matching import Matching
 from trackless.quadrature import weights
 from trackless.radial_splines import RadialSplines
 from trackless.simulation import simulate
@@ -36,10 +38,10 @@ class Comparison(NamedTuple):
 
 
 def measure(quick: bool = False, seed: int = 0) -> list[Comparison]:
-    """Accumulation on two bases, simulation, and how far the kernel is from the processor's peak."""
+    """Accumulation on two bases, matching, simulation, and how far the kernel is from the processor's peak."""
     model = models.reference()
     runs = 200 if quick else 2000
-    data = simulate(model, runs=runs, step=1e-3, observe_every=1e-3, seed=seed)
+    data = simulate(model, runs=runs, step=1e-3, observe_every=1e-3, seed=seed, labeled=True)
     what = f"accumulate {runs} x 1001 snapshots of 10 particles"
     splines = closed_bases(data, RadialSplines(20), RadialSplines(80))
     oracle = closed_bases(data, model.external_basis, model.interaction_basis)
@@ -48,7 +50,8 @@ def measure(quick: bool = False, seed: int = 0) -> list[Comparison]:
     pairs, peak = data.frames * 45 / seconds, peak_flops()
     share = f"{pairs * FLOPS_PER_PAIR / peak:.0%} of {peak / 1e9:.0f} GFlop/s"
     speed = Comparison("pairs per second, and share of the peak", f"{pairs / 1e6:.0f} M/s", share, None)
-    return [four, hundred, speed, _simulation(model, quick, seed)]
+    matching = [_matching(data, Matching(name, sigma=1.0), quick) for name in ("assignment", "sinkhorn")]
+    return [four, hundred, speed, *matching, _simulation(model, quick, seed)]
 
 
 def _accumulation(
@@ -67,6 +70,35 @@ def _accumulation(
     theirs *= data.frames / part.frames
     rate = f"{ours:.2f} s, {data.frames / ours / 1e3:.0f} k/s"
     return ours, Comparison(what, rate, f"{theirs:.0f} s (scaled)", theirs / ours)
+
+
+def _matching(data: Snapshots, matching: Matching, quick: bool) -> Comparison:
+    """All pairs of consecutive snapshots matched on all threads, against a loop over pairs timed on a part."""
+    runs, times, particles, _ = data.positions.shape
+    gap = float(data.times[1] - data.times[0])
+    starts = np.arange(times + 1) * particles
+    first = np.arange(times - 1)
+    gaps = np.full(times - 1, gap)
+
+    def match(run: int) -> int:
+        points = data.positions[run].reshape(-1, data.dim)
+        return int(matching.moves(points, starts, first, first + 1, gaps, data.box).right.sum())
+
+    match(0)  # compile
+    ours = best_time(lambda: run_threads(match, range(runs)), 3)
+    part = data.positions[0, : 51 if quick else 201]
+    if matching.method == "assignment":
+        theirs = best_time(lambda: baselines.match_exactly(part), 3)
+    else:
+        slow = partial(baselines.match_entropically, part, 2 * gap, matching.tolerance, matching.sweeps)
+        theirs = best_time(slow, 2)
+    theirs *= runs * (times - 1) / (len(part) - 1)
+    return Comparison(
+        f"match {runs} x {times - 1} pairs of snapshots of {particles} particles, {matching.method}",
+        f"{ours:.2f} s, {ours / (runs * (times - 1)) * 1e6:.2f} us a pair",
+        f"{theirs:.0f} s (scaled)",
+        theirs / ours,
+    )
 
 
 def _simulation(model: models.Model, quick: bool, seed: int) -> Comparison:

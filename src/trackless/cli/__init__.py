@@ -1,0 +1,56 @@
+"""The command line. No science here: every command is a few calls of the public interface."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from trackless._errors import InputError
+from trackless.cli.benchmark import benchmark
+from trackless.cli.common import console, errors
+from trackless.cli.demo import demo
+from trackless.cli.fit import fit
+from trackless.cli.simulate import simulate
+
+app = typer.Typer(
+    help="Learn the forces between particles without tracking them.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for command in (demo, simulate, fit, benchmark):
+    app.command()(command)
+
+
+@app.callback(invoke_without_command=True)
+def _options(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
+    if version:
+        from trackless import __version__
+
+        console.print(f"trackless {__version__}", highlight=False)
+        raise typer.Exit
+
+
+def main() -> None:
+    """Entry point: 0 done, 1 the job failed, 2 wrong usage, 130 interrupted; never a traceback for bad input."""
+    try:
+        app(standalone_mode=True)
+    except InputError as error:
+        _fail(str(error))
+    except MemoryError:
+        _fail("there is not enough memory for this; use fewer functions, runs or particles")
+    except OSError as error:
+        _fail(f"{error.filename or 'file'}: {error.strerror or error}")
+    except (KeyboardInterrupt, SystemExit) as end:
+        code = 130 if isinstance(end, KeyboardInterrupt) else end.code
+        if code == 130:  # the framework turns an interrupt into this code without a word
+            errors.print("interrupted; nothing was written")
+        sys.exit(code)
+
+
+def _fail(message: str) -> None:
+    errors.print(f"[bold red]error:[/bold red] {escape(message)}", highlight=False, soft_wrap=True)
+    sys.exit(1)

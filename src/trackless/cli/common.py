@@ -1,0 +1,82 @@
+"""What the commands share: options, output, progress bars, checks of output files."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from trackless import _progress
+from trackless._errors import InputError
+
+console = Console()
+errors = Console(stderr=True)
+
+Seed = Annotated[int, typer.Option(help="Seed of the random numbers; the same seed gives the same result.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="Threads to use; all cores if left out.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite output files that exist.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, nothing else.")]
+
+
+class ModelName(StrEnum):
+    """Known-truth models."""
+
+    reference = "reference"
+    smoothness = "smoothness"
+    conditioning = "conditioning"
+    singularity = "singularity"
+    smooth_control = "smooth_control"
+    anisotropic = "anisotropic"
+
+
+@contextmanager
+def job(threads: int | None, quiet: bool) -> Iterator[Any]:
+    """Threads, progress bars and clock of one command; a wrong input ends it with one line."""
+    from trackless._threads import set_threads
+
+    set_threads(threads)
+    start = time.perf_counter()
+    with _progress.shown_by(None if quiet or not errors.is_terminal else _bar):
+        yield lambda: round(time.perf_counter() - start, 3)
+
+
+def _bar(items: Any, description: str, total: int) -> Any:
+    from rich.progress import track
+
+    return track(items, description=f"{description:>14}", total=total, console=errors, transient=True)
+
+
+def say(quiet: bool, text: str) -> None:
+    if not quiet:
+        console.print(text, highlight=False)
+
+
+def print_json(content: dict[str, Any]) -> None:
+    print(json.dumps(content, indent=1))
+
+
+def print_coefficients(table: Mapping[str, Mapping[str, float | None]]) -> None:
+    grid = Table("function", "truth", "learnt")
+    for name, row in table.items():
+        grid.add_row(name, f"{row['truth']:.4g}", f"{row['learnt']:.4g}")
+    console.print(grid)
+
+
+def save_figure(figure: Any, path: Path, force: bool) -> None:
+    from trackless.files.atomic import replacing
+
+    with replacing(path, force) as temporary:
+        figure.savefig(temporary, dpi=160)
+
+
+def check_picture(path: Path) -> None:
+    if path.suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise InputError(f"{path}: expected a picture ending in .png, .pdf or .svg")
