@@ -19,8 +19,10 @@ from trackless.space import Box, checked_box, side_lengths
 
 Array = NDArray[np.float64]
 METHODS = ("labels", "assignment", "sinkhorn", "barycentric")  # numbered as in the kernel
-PILOT_PARTICLES = 20_000  # particles followed to estimate sigma where it is not given
-PILOT_ROUNDS = 20
+# A regularisation needs no accurate sigma: few pairs of particles are compared, in few and coarse rounds.
+PILOT_CANDIDATES = 200_000
+PILOT_ROUNDS = 8
+PILOT_ACCURACY = 0.05
 
 
 class Tally(NamedTuple):
@@ -182,7 +184,7 @@ def diffusion_of(snapshots: Snapshots, matching: Matching) -> float:
     """
     points, starts, gaps = _pilot(snapshots)
     firsts = np.arange(len(gaps)) * 2
-    plan = replace(matching, method="barycentric", epsilon=None)
+    plan = replace(matching, method="barycentric", epsilon=None, tolerance=0.1, sweeps=50)
     step = replace(matching, method="assignment")
     variance = 0.0
     for _ in range(PILOT_ROUNDS):
@@ -195,7 +197,7 @@ def diffusion_of(snapshots: Snapshots, matching: Matching) -> float:
         old, variance = variance, float((moves.squared[of_first] / gap_of)[moved[of_first]].mean() / snapshots.dim)
         if variance == 0.0:
             raise InputError("nothing moves between the snapshots, so sigma cannot be estimated; give epsilon")
-        if abs(variance - old) < 0.01 * variance:
+        if abs(variance - old) < PILOT_ACCURACY * variance:
             break
         step = replace(plan, sigma=float(np.sqrt(variance)))
     return float(np.sqrt(variance))
@@ -205,7 +207,7 @@ def _pilot(snapshots: Snapshots) -> tuple[Array, NDArray[np.int64], Array]:
     """Pairs of consecutive frames from all over the data: points, starts, time gaps."""
     pairs = sum(len(snapshots.times_of(m)) - 1 for m in range(snapshots.runs))
     largest = max(int(snapshots.counts_of(m).max()) for m in range(1 if snapshots.regular else snapshots.runs))
-    wanted = max(1, min(pairs, PILOT_PARTICLES // largest))
+    wanted = max(1, min(pairs, PILOT_CANDIDATES // largest**2))
     ends = np.cumsum([len(snapshots.times_of(m)) - 1 for m in range(snapshots.runs)])
     points, gaps = [], []
     for chosen in np.linspace(0, pairs - 1, wanted).round().astype(int):

@@ -6,7 +6,6 @@ import math
 from itertools import groupby
 
 import numpy as np
-from scipy.special import logsumexp
 
 from trackless._kernels.simulation import OCTAVE, SlopeTable
 from trackless.potentials import Centered, PiecewiseCubic, Stretched
@@ -123,7 +122,12 @@ def squared_distances(x, y, box=None):
     return (displacement(x[:, None], y[None, :], box) ** 2).sum(axis=-1)
 
 
-def transport_plan(cost, epsilon, sweeps=200_000, tolerance=1e-13):
+def log_sum_exp(a, axis):
+    top = a.max(axis=axis, keepdims=True)
+    return (top + np.log(np.exp(a - top).sum(axis=axis, keepdims=True))).squeeze(axis)
+
+
+def transport_plan(cost, epsilon, sweeps=20_000, tolerance=1e-11):
     """The entropic plan exp((f_i + g_j - cost_ij) / epsilon), (n, m), by Sinkhorn's sweeps in the logarithmic domain.
 
     Every particle of the smaller snapshot gives all of its weight away, every one of the larger takes at most 1:
@@ -133,8 +137,8 @@ def transport_plan(cost, epsilon, sweeps=200_000, tolerance=1e-13):
         return transport_plan(cost.T, epsilon, sweeps, tolerance).T
     g = np.zeros(cost.shape[1])
     for _ in range(sweeps):
-        f = -epsilon * logsumexp((g - cost) / epsilon, axis=1)
-        new = -epsilon * logsumexp((f[:, None] - cost) / epsilon, axis=0)
+        f = -epsilon * log_sum_exp((g - cost) / epsilon, axis=1)
+        new = -epsilon * log_sum_exp((f[:, None] - cost) / epsilon, axis=0)
         if cost.shape[0] < cost.shape[1]:
             new = np.minimum(new, 0.0)
         done = np.abs(new - g).max() <= tolerance * epsilon
@@ -143,7 +147,7 @@ def transport_plan(cost, epsilon, sweeps=200_000, tolerance=1e-13):
             break
     else:
         raise AssertionError("the twin did not converge: choose a larger epsilon")
-    f = -epsilon * logsumexp((g - cost) / epsilon, axis=1)
+    f = -epsilon * log_sum_exp((g - cost) / epsilon, axis=1)
     return np.exp((f[:, None] + g - cost) / epsilon)
 
 
