@@ -64,7 +64,7 @@ def accumulate(
     >>> tl.accumulate(data, tl.RadialSplines(6), tl.RadialSplines(10), windows=2).quadratic.shape
     (8, 2, 2, 3, 16, 16)
     """
-    _check(snapshots, external, interaction, coupling)
+    _check(snapshots, external, interaction, coupling, matching)
     external, interaction = closed_bases(snapshots, external, interaction)
     if interaction is not None:
         _check_cutoff(interaction, snapshots)
@@ -100,7 +100,9 @@ def mirror(matrices: Array) -> None:
     matrices[..., columns, rows] = matrices[..., rows, columns]
 
 
-def _check(snapshots: Snapshots, external: Basis | None, interaction: Basis | None, coupling: str) -> None:
+def _check(
+    snapshots: Snapshots, external: Basis | None, interaction: Basis | None, coupling: str, matching: Matching | None
+) -> None:
     if not isinstance(snapshots, Snapshots):
         raise InputError(f"snapshots: expected Snapshots, got {type(snapshots).__name__}; wrap arrays in tl.Snapshots")
     if external is None and interaction is None:
@@ -110,6 +112,8 @@ def _check(snapshots: Snapshots, external: Basis | None, interaction: Basis | No
             raise InputError(f"{name}: expected a basis such as tl.RadialSplines(20), got {basis!r}")
     if getattr(interaction, "center", None) is not None:
         raise InputError("center: an interaction depends on differences of positions, it has no centre")
+    if matching is not None and not isinstance(matching, Matching):
+        raise InputError(f"matching: expected tl.Matching(...), got {matching!r}")
     if coupling not in ("mean", "sum"):
         raise InputError(f"coupling: expected 'mean' or 'sum', got {coupling!r}")
     if interaction is not None and coupling == "mean" and not snapshots.constant_count:

@@ -18,6 +18,8 @@ from trackless.snapshots import Snapshots
 from trackless.space import Box, checked_box, side_lengths
 
 Array = NDArray[np.float64]
+MOST_BYTES = 4_000_000_000  # distances of one pair of snapshots may not take more
+TOLERANCE = {"labels": 1.0, "assignment": 1.0, "sinkhorn": 1e-2, "barycentric": 1e-3}
 METHODS = ("labels", "assignment", "sinkhorn", "barycentric")  # numbered as in the kernel
 # A regularisation needs no accurate sigma: few pairs of particles are compared, in few and coarse rounds.
 PILOT_CANDIDATES = 200_000
@@ -72,8 +74,11 @@ class Matching:
         The regularisation itself, in units of squared distance, instead.
     max_distance : float, optional
         Longer moves count as this long, and are dropped if chosen.
-    tolerance, sweeps : float, int
-        When the plan is good enough: its sums are within ``tolerance`` of 1 (what that costs: docs/concepts.md).
+    tolerance : float, optional
+        The plan is good enough when its sums are within this of 1: by default 0.01 where it becomes a permutation,
+        0.001 for barycentric targets (what that means: docs/concepts.md).
+    sweeps : int
+        The plan is left as it is after so many sweeps.
 
     Examples
     --------
@@ -85,21 +90,21 @@ class Matching:
     sigma: float | None = None
     epsilon: float | None = None
     max_distance: float | None = None
-    tolerance: float = 1e-2
+    tolerance: float | None = None
     sweeps: int = 1000
 
     def check(self) -> None:
         """Raise an error that names the setting that cannot be right."""
         if self.method not in METHODS:
             raise InputError(f"matching: expected one of {', '.join(METHODS)}, got {self.method!r}")
-        for name in ("sigma", "epsilon", "max_distance", "tolerance"):
+        for name in ("max_distance", *(("sigma", "epsilon", "tolerance") if self.entropic else ())):
             value = getattr(self, name)
-            if value is None and name != "tolerance":
+            if value is None:
                 continue
             if not isinstance(value, (int, float, np.number)) or not (np.isfinite(value) and value > 0):
                 raise InputError(f"{name}: expected a positive number, got {value!r}")
-        if self.sweeps < 1:
-            raise InputError(f"sweeps: expected at least 1, got {self.sweeps!r}")
+        if not isinstance(self.sweeps, (int, np.integer)) or self.sweeps < 1:
+            raise InputError(f"sweeps: expected a whole number of at least 1, got {self.sweeps!r}")
 
     @property
     def entropic(self) -> bool:
@@ -145,13 +150,19 @@ class Matching:
         partner = np.full(count, -1)
         moved = np.zeros((count, dim))
         squared, matched, right = np.zeros((3, count))
-        epsilon = 2.0 * (self.sigma or 1.0) ** 2 * gaps
+        epsilon = np.maximum(2.0 * (self.sigma or 1.0) ** 2 * gaps, np.finfo(float).tiny)
         if self.epsilon is not None:
             epsilon = np.full(len(gaps), float(self.epsilon))
+        largest = int(np.diff(starts).max(initial=0))
+        if self.method != "labels" and 8 * largest**2 > MOST_BYTES:
+            raise InputError(
+                f"matching {largest} particles needs {8e-9 * largest**2:.0f} GB of distances for each thread; "
+                "use tl.SelfTest, which matches nothing, or fewer particles"
+            )
         farthest = FARTHEST if self.max_distance is None else min(float(self.max_distance), FARTHEST)
         unfinished = match_frames(
             points, starts, first, second, side_lengths(box, dim), METHODS.index(self.method), epsilon, farthest,
-            float(self.tolerance), int(self.sweeps), partner, moved, squared, matched, right,
+            self.tolerance or TOLERANCE[self.method], int(self.sweeps), partner, moved, squared, matched, right,
         )  # fmt: skip
         return Moves(partner, moved, squared, matched, right, int(unfinished))
 
@@ -207,7 +218,7 @@ def _pilot(snapshots: Snapshots) -> tuple[Array, NDArray[np.int64], Array]:
     """Pairs of consecutive frames from all over the data: points, starts, time gaps."""
     pairs = sum(len(snapshots.times_of(m)) - 1 for m in range(snapshots.runs))
     largest = max(int(snapshots.counts_of(m).max()) for m in range(1 if snapshots.regular else snapshots.runs))
-    wanted = max(1, min(pairs, PILOT_CANDIDATES // largest**2))
+    wanted = max(1, min(pairs, PILOT_CANDIDATES // max(largest, 1) ** 2))
     ends = np.cumsum([len(snapshots.times_of(m)) - 1 for m in range(snapshots.runs)])
     points, gaps = [], []
     for chosen in np.linspace(0, pairs - 1, wanted).round().astype(int):

@@ -200,6 +200,11 @@ class Moments:
         q = rule_index("left")
         chosen = np.ones((self.blocks, self.windows), bool) if part is None else part
         total = self.weight[:, :, *q][chosen].sum()
+        if total == 0 and part is not None:
+            raise InputError(
+                "in a part of the data no particle could be followed, so nothing can be held out there; "
+                "give a fixed regularization"
+            )
         if total == 0:
             raise InputError("no particle could be followed from one snapshot to the next; is max_distance too small?")
         matrix = self.quadratic[:, :, *q][chosen].sum(axis=0) / total

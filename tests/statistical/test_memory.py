@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = """
+WATCHED = """
 import sys, threading, time
+import numpy as np
 import trackless as tl
 
 def anonymous():
@@ -21,15 +22,19 @@ def watch():
         peak[0] = max(peak[0], anonymous())
         time.sleep(0.002)
 
-data = tl.read(sys.argv[1], dt=0.01)
-model = tl.models.reference()
-tl.accumulate(data[:2], model.external_basis, model.interaction_basis)   # compile
-before = anonymous()
+{before}
+start = anonymous()
 threading.Thread(target=watch, daemon=True).start()
-tl.accumulate(data, model.external_basis, model.interaction_basis)
+{job}
 done.set()
-print(peak[0] - before)
+print(peak[0] - start)
 """
+
+
+def growth(before, job, *arguments):
+    """Megabytes by which ``job`` makes a process grow."""
+    command = [sys.executable, "-c", WATCHED.format(before=before, job=job), *map(str, arguments)]
+    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
 @pytest.mark.slow
@@ -46,7 +51,23 @@ def test_memory_mapped_data_are_not_copied(tmp_path):
         part[:] = generator.normal(0, 0.5, part.shape)
     array.flush()
     del array
-    command = [sys.executable, "-c", SCRIPT, str(tmp_path / "data.npy")]
-    result = subprocess.run(command, capture_output=True, text=True, check=True)
-    grown = float(result.stdout)
+    grown = growth(
+        "data = tl.read(sys.argv[1], dt=0.01); model = tl.models.reference(); "
+        "bases = model.external_basis, model.interaction_basis; tl.accumulate(data[:2], *bases)",
+        "tl.accumulate(data, *bases)",
+        tmp_path / "data.npy",
+    )
     assert 0 < grown < megabytes / 4
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
+def test_thousands_of_particles_are_matched_within_a_few_cost_matrices():
+    """2000 particles that move as far as their spacing; one matrix of costs takes 32 MB."""
+    grown = growth(
+        "x = np.random.default_rng(0).normal(0, 0.5, (2000, 2)); matching = tl.Matching('sinkhorn', sigma=0.02); "
+        "matching.pair(x[:3], x[:3])",
+        "partner = matching.pair(x, x + np.random.default_rng(1).normal(0, 0.02, x.shape)); "
+        "assert len(set(partner)) == 2000",
+    )
+    assert 30 < grown < 130

@@ -375,15 +375,14 @@ def test_particles_out_of_reach_are_dropped(data):
 # sigma_
 
 
-@pytest.mark.parametrize("reach", [None, 0.07])
-@pytest.mark.parametrize("matching", ["labels", *MATCHERS])
+@pytest.mark.parametrize(
+    ("matching", "reach"), [("labels", None), *((matching, reach) for matching in MATCHERS for reach in (None, 0.07))]
+)
 def test_sigma_is_the_root_mean_square_of_the_residuals(data, matching, reach):
-    """sigma^2 = mean of |X' - X + dt F theta|^2 / (d dt) over who was followed, under the plan where targets are means."""
+    """sigma^2 = mean of |X' - X + dt F theta|^2 / (d dt) over who was followed, under the plan if there is one."""
     part = data[:5]
-    if matching == "labels":
-        fit, reach = tl.LabeledMLE(*BASES).fit(part), None
-    else:
-        fit = tl.SinkhornMLE(*BASES, matching=matching, max_distance=reach).fit(part)
+    guessing = tl.SinkhornMLE(*BASES, matching=matching, max_distance=reach)
+    fit = (tl.LabeledMLE(*BASES) if matching == "labels" else guessing).fit(part)
     ready = Matching(matching, max_distance=reach).resolved(part)
     functions = [twins.functions_of(basis) for basis in (fit.external_basis_, fit.interaction_basis_)]
     total = followed = right = 0.0

@@ -281,6 +281,22 @@ def test_small_epsilon_leads_to_the_assignment(n, m):
         np.testing.assert_array_equal(moves_of(Matching("sinkhorn", epsilon=epsilon), x, y).partner, exact.partner)
 
 
+def moved_up(n):
+    """A row of particles, each on the next one's place, because one squeezed in at its beginning."""
+    return np.array([-0.1, *range(n - 1)])[:, None], np.arange(float(n))[:, None]
+
+
+def test_a_row_that_moved_up_is_seen_as_such():
+    """Old places cost nothing, yet only the first two can have changed places, with weight exp(-0.2 / 2 epsilon)."""
+    x, y = moved_up(20)
+    displacement = moves_of(precise("barycentric", 0.01), x, y).displacement[:20]
+    doubt = np.exp(-10) / (1 + np.exp(-10))
+    np.testing.assert_allclose(displacement[:2, 0], [0.1 + doubt, 1.0 - doubt], atol=1e-8)
+    np.testing.assert_allclose(displacement[2:], 1.0, atol=1e-7)
+    for n in (20, 100, 400):
+        np.testing.assert_array_equal(Matching("sinkhorn", epsilon=0.01).pair(*moved_up(n)), np.arange(n))
+
+
 # Nothing breaks
 
 GRID = np.stack(np.meshgrid(np.arange(3.0), np.arange(3.0)), axis=-1).reshape(-1, 2)
@@ -296,6 +312,7 @@ HARD = {
     "ties": (GRID, GRID + 0.5),
     "single": (np.array([[0.3, 0.1]]), np.array([[0.4, 0.2]])),
     "single among many": (np.array([[0.3, 0.1]]), GRID),
+    "moved up": moved_up(30),
     "tiny": (1e-100 * GRID, 1e-100 * (GRID + 0.3)),
 }
 
@@ -475,11 +492,50 @@ def test_settings_that_must_be_positive(name, value):
         Matching(**{name: value}).check()
 
 
-def test_missing_tolerance_and_sweeps():
-    with refused("tolerance: expected a positive number", "got None"):
-        Matching(tolerance=None).check()
-    with refused("sweeps: expected at least 1", "got 0"):
-        Matching(sweeps=0).check()
+@pytest.mark.parametrize("sweeps", [0, -1, 2.5, "x", None])
+def test_sweeps_are_a_whole_number(sweeps):
+    with refused("sweeps: expected a whole number of at least 1", f"got {sweeps!r}"):
+        Matching(sweeps=sweeps).check()
+
+
+@pytest.mark.parametrize("method", ["sinkhorn", "barycentric"])
+@pytest.mark.parametrize("tolerance", [None, 1e-9])
+def test_a_long_row_that_moved_up_by_one(method, tolerance):
+    """Scalings grow along the row, beyond what floating-point numbers hold, unless they are taken in."""
+    n = 200
+    x, y = np.array([-0.1, *range(n - 1)])[:, None], np.arange(float(n))[:, None]
+    matching = Matching(method, epsilon=0.01, tolerance=tolerance, sweeps=20_000)
+    both, starts = np.concatenate([x, y]), np.array([0, n, 2 * n])
+    moves = matching.moves(both, starts, np.array([0]), np.array([1]), np.ones(1), None)
+    assert moves.matched[:n].all()
+    np.testing.assert_allclose(moves.displacement[:n], y - x, atol=0.05 if tolerance is None else 5e-4)
+
+
+def test_nothing_is_matched_with_nothing():
+    nothing = np.empty((0, 2))
+    assert len(Matching(sigma=1.0).pair(nothing, nothing)) == 0
+    with refused("no particle could be matched"):
+        Matching().pair(nothing, nothing)
+
+
+def test_a_regularisation_below_the_smallest_number():
+    assert Matching(sigma=1e-170).pair([[0.0, 0.0]], [[1.0, 0.0], [2.0, 0.0]]).tolist() == [0]
+
+
+def test_labels_may_be_wrong_too():
+    assert Matching("labels", max_distance=1.0).pair([[0.0], [5.0]], [[0.5], [9.0]]).tolist() == [0, -1]
+
+
+def test_too_many_particles_for_a_matrix_of_distances():
+    starts, one = np.array([0, 30_000, 60_000]), np.ones(1, dtype=int)
+    with refused("matching 30000 particles needs 7 GB"):
+        Matching("assignment").moves(np.zeros((60_000, 1)), starts, 0 * one, one, np.ones(1), None)
+
+
+def test_accumulate_wants_a_matching_not_its_name():
+    data = tl.simulate(tl.models.reference(), runs=2, duration=0.02, step=1e-3)
+    with refused("matching: expected tl.Matching"):
+        tl.accumulate(data, tl.RadialSplines(4), None, matching="sinkhorn")
 
 
 def test_labels_need_labeled_snapshots(diffusing):

@@ -18,6 +18,7 @@ from trackless._kernels.assignment import assign
 LABELS, ASSIGNMENT, SINKHORN, BARYCENTRIC = range(4)
 FARTHEST = 1e150  # distances are cut here, so that their squares stay finite
 NEGLIGIBLE = 46.0  # entries below exp(-46) = 1e-20 of a matched one are left out
+EXTREME = 1e40  # scalings beyond this or its inverse are multiplied into the kernel, and start again from 1
 HALF = 0.5  # a particle counts as matched if at least this share of it found a partner
 
 
@@ -75,7 +76,7 @@ def match_frames(
         a, b = starts[first[p]], starts[second[p]]
         n, m = starts[first[p] + 1] - a, starts[second[p] + 1] - b
         if method == LABELS:
-            follow(points, a, b, n, True, target, lengths, FARTHEST, partner, moved, squared, share, right)
+            follow(points, a, b, n, True, target, lengths, farthest, partner, moved, squared, share, right)
             continue
         if n == 0 or m == 0:
             continue
@@ -202,6 +203,7 @@ def scale_to_plan(
     elsewhere (Osborne's balancing). At the reference model's dt = 0.001 five sweeps do what 1000 did not.
     Where columns are more, the multiplier of a column has one sign, which bounds its scaling. Rows sum to 1 exactly
     in the end. Returns whether rows and columns were within the tolerance before the last scaling.
+    A chain of particles that all moved by one place has scalings that grow along it; EXTREME keeps them finite.
     """
     by_row, by_column, totals, limits = scalings[0], scalings[1], scalings[2], scalings[3]
     for i in range(rows):
@@ -210,7 +212,17 @@ def scale_to_plan(
         by_column[j] = 1.0
         limits[j] = np.inf if rows == columns else np.exp(min(-of_column[j] / epsilon, 700.0))
     reached = False
+    largest = 1.0
     for sweep in range(sweeps):
+        if largest > EXTREME:
+            for i in range(rows):
+                for e in range(row_start[i], row_start[i + 1]):
+                    values[e] *= by_row[i] * by_column[columns_of[e]]
+                by_row[i] = 1.0
+            for j in range(columns):
+                limits[j] /= by_column[j]
+                by_column[j] = 1.0
+        largest = 1.0
         for i in range(rows):
             at = target[i]
             elsewhere, others = 0.0, 0.0
@@ -236,6 +248,7 @@ def scale_to_plan(
                 total += values[e] * by_column[columns_of[e]]
             worst = max(worst, abs(by_row[i] * total - 1.0))
             by_row[i] = 1.0 / total
+            largest = max(largest, total, by_row[i])
             for e in range(row_start[i], row_start[i + 1]):
                 totals[columns_of[e]] += values[e] * by_row[i]
         for j in range(columns):

@@ -17,7 +17,7 @@ from trackless._threads import run as run_threads
 from trackless.accumulation import accumulate, closed_bases
 from trackless.basis import Basis
 from trackless.benchmarks import baselines
-from trackless.matching import Matching
+from trackless.matching import TOLERANCE, Matching
 from trackless.quadrature import weights
 from trackless.radial_splines import RadialSplines
 from trackless.simulation import simulate
@@ -90,7 +90,7 @@ def _matching(data: Snapshots, matching: Matching, quick: bool) -> Comparison:
     if matching.method == "assignment":
         theirs = best_time(lambda: baselines.match_exactly(part), 3)
     else:
-        slow = partial(baselines.match_entropically, part, 2 * gap, matching.tolerance, matching.sweeps)
+        slow = partial(baselines.match_entropically, part, 2 * gap, TOLERANCE[matching.method], matching.sweeps)
         theirs = best_time(slow, 2)
     theirs *= runs * (times - 1) / (len(part) - 1)
     return Comparison(
