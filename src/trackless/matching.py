@@ -118,7 +118,9 @@ class Matching:
             raise InputError(
                 "the snapshots are unlabeled: nobody knows which particle is which from one frame to the next, so "
                 "displacements cannot be formed. Use tl.SelfTest, which needs none (--method self-test), match them "
-                "with tl.SinkhornMLE (--method sinkhorn), or say labeled=True if index i is the same particle always"
+                "with tl.SinkhornMLE (--method sinkhorn), or say labeled=True if index i is the same particle always. "
+                "(A column particle in a CSV file is a label if every frame of a run holds the same particles; "
+                "trackless simulate keeps labels with --labeled)"
             )
         if not self.entropic or self.epsilon is not None or self.sigma is not None:
             return self
@@ -170,11 +172,14 @@ class Matching:
         self, first: ArrayLike, second: ArrayLike, dt: float = 1.0, box: float | tuple[float, ...] | None = None
     ) -> NDArray[np.int64]:
         """Match two snapshots (n, dim) and (m, dim): indices (n,) into the second, -1 for what was dropped."""
-        x, y = (np.asarray(points, dtype=float) for points in (first, second))
+        try:
+            x, y = (np.asarray(points, dtype=float) for points in (first, second))
+        except (TypeError, ValueError) as error:
+            raise InputError(f"expected two arrays of positions ({error})") from None
         if x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[1]:
             raise InputError(f"expected snapshots of shapes (n, dim) and (m, dim), got {x.shape} and {y.shape}")
         if self.method == "barycentric":
-            raise InputError("barycentric targets lie between particles; use matching='sinkhorn' for partners")
+            raise InputError("barycentric targets lie between particles; use Matching('sinkhorn') for partners")
         labeled = self.method == "labels" and len(x) == len(y)
         both = Snapshots([[x, y]], [np.array([0.0, dt])], box, labeled)
         both.check_finite()

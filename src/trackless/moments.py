@@ -142,9 +142,14 @@ class Moments:
         for name in (*_SETTINGS, "windows"):
             a, b = getattr(self, name), getattr(other, name)
             if a != b:
+                same = (
+                    "closed bases, for instance moments.external and moments.interaction of the first"
+                    if name in ("external", "interaction")
+                    else name
+                )
                 raise InputError(
                     f"moments differ in {name} ({a!r} and {b!r}) and cannot be added; accumulate both with the same "
-                    "closed bases, for instance moments.external and moments.interaction of the first"
+                    f"{same}"
                 )
         joined = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in _ARRAYS}
         return replace(self, **joined).coarsened()

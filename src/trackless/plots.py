@@ -145,7 +145,7 @@ def fit_figure(fits: Mapping[str, Any], snapshots: Snapshots, truth: Any = None,
         particles(axes[0], snapshots, 0, (0, middle, -1)).legend(
             frameon=False, fontsize=9, ncols=3, loc="lower center", bbox_to_anchor=(0.5, -0.27), handletextpad=0.1
         )
-        axes[0].set_title("what is seen: positions, no labels")
+        axes[0].set_title("what is seen: positions" + (" and labels" if snapshots.labeled else ", no labels"))
     else:
         axes[0].set_axis_off()
     for axis, role in zip(axes[1:], roles, strict=True):

@@ -71,6 +71,8 @@ def lcurve(equations: NormalEquations) -> Solution:
     With A = U S U^T the residual and the solution are known for every lambda; the corner is where the curve
     bends most. A curve without a corner (curvature below 0.01) falls back to lambda = 1e-6.
     """
+    if not equations.vector.any():  # nothing moves: there is no curve to look at
+        return Solution(np.zeros(len(equations.vector)), FALLBACK, corner=False)
     values, vectors = np.linalg.eigh(equations.matrix)
     values = np.maximum(values, 0.0)
     projected = vectors.T @ equations.vector

@@ -92,6 +92,11 @@ def test_fit_with_other_families(data_file):
         (("fit", "data.npz", "--sigma", -1), 1, ("sigma", "-1")),
         (("fit", "data.npz"), 2, ("sigma",)),
         (("fit", "data.npz", "--method", "labeled"), 1, ("unlabeled", "--method self-test")),
+        (
+            ("fit", "data.npz", "--sigma", 1, "--model", "reference", "--coupling", "sum"),
+            1,
+            ("--model", "mean coupling"),
+        ),
         (("fit", "data.npz", "--method", "tracking"), 2, ("tracking", "sinkhorn")),
         (("fit", "data.npz", "--method", "sinkhorn", "--quadrature", "left"), 2, ("--quadrature", "self-test")),
         (("fit", "data.npz", "--method", "labeled", "--max-distance", 1), 2, ("--max-distance", "no matching")),

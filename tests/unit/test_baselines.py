@@ -345,10 +345,26 @@ def test_dropped_fraction_by_hand(matching):
     assert fit.tally_[:2] == (33, 21)
     assert fit.dropped_fraction_ == pytest.approx(12 / 33)
     assert fit.matched_fraction_ is None
-    assert fit.matching_report_ == (
+    dropped = (
         "followed 21 of 33 particles to the next snapshot; "
         "36.36% dropped, because the next snapshot has fewer or none within reach"
     )
+    assert fit.matching_report_.startswith(f"{dropped}; where particles come and go")
+    assert "set max_distance" in fit.matching_report_
+    assert fit.set_params(max_distance=1e6).fit(ragged(CHANGING)).matching_report_ == dropped
+
+
+def test_asking_an_unfitted_estimator():
+    for name in ("tally_", "matched_fraction_", "dropped_fraction_", "matching_report_"):
+        with pytest.raises(tl.InputError, match="not fitted yet"):
+            getattr(tl.SinkhornMLE(), name)
+
+
+def test_nothing_moves():
+    """Frozen particles: no displacement, no force, no warning."""
+    frozen = tl.Snapshots(np.broadcast_to(np.random.default_rng(0).normal(size=(1, 1, 5, 2)), (3, 4, 5, 2)).copy(),
+                          np.arange(4.0), labeled=True)  # fmt: skip
+    assert (tl.LabeledMLE(EXTERNAL, None).fit(frozen).coef_ == 0).all()
 
 
 def test_mean_targets_where_numbers_change():

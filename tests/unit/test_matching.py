@@ -556,7 +556,7 @@ def test_pair_wants_two_snapshots(x, y):
 
 
 def test_mean_targets_are_no_partners():
-    with refused("barycentric targets lie between particles", "matching='sinkhorn'"):
+    with refused("barycentric targets lie between particles", "Matching('sinkhorn')"):
         Matching("barycentric").pair(GRID, GRID)
 
 

@@ -39,7 +39,10 @@ class Method(StrEnum):
 def fit(
     data: Annotated[list[Path], typer.Argument(help="Snapshots: .npz, .npy or .csv; several files are several runs.")],
     sigma: Annotated[
-        float | None, typer.Option(help="Noise intensity; sigma^2 = 2 D. The self-test needs it.", show_default=False)
+        float | None,
+        typer.Option(
+            help="Noise intensity; sigma^2 = 2 D. The self-test needs it; matching estimates it.", show_default=False
+        ),
     ] = None,
     method: Annotated[
         Method,
@@ -84,6 +87,8 @@ def fit(
             raise InputError(f"--center: expected mean or origin, got {center!r}")
         if model is not None and (external or interaction):
             raise InputError("--model uses that system's own functions; leave out --external and --interaction")
+        if model is not None and coupling != "mean":
+            raise InputError("--model: its truth is meant with mean coupling; leave out --coupling, or --model")
         truth = tl.models.ALL[model.value]() if model is not None else None
         families = (
             (truth.external_basis, truth.interaction_basis)
@@ -98,9 +103,15 @@ def fit(
         estimator = _estimator(method, families, quadrature, max_distance, shared)
         snapshots = tl.read(data if len(data) > 1 else data[0], dt=dt)
         about = "origin" if model is not None else center
+        shape = (
+            f"radial V about the {about}, "
+            if families[0] is not None and not isinstance(families[0], tl.TensorSplines)
+            else ""
+        )
         how = {Method.self_test: f"{quadrature or 'trapezoid'} rule", Method.labeled: "particles followed by label"}
+        how[Method.barycentric] = "particles sent to their mean target"
         followed = how.get(method, f"particles matched by {method.value}")
-        assumed = f"radial V about the {about}, {coupling} coupling, {followed}, ridge by {regularization}"
+        assumed = f"{shape}{coupling} coupling, {followed}, ridge by {regularization}"
         say(as_json, f"{snapshots}\nassumed: {assumed}")
         fitted = estimator.fit(snapshots)
         scores = tl.gradient_errors(fitted, truth, snapshots) if truth is not None else None
@@ -118,6 +129,7 @@ def fit(
         matched = {
             "matched_fraction": getattr(fitted, "matched_fraction_", None),
             "dropped_fraction": getattr(fitted, "dropped_fraction_", None),
+            "unfinished_plans": fitted.tally_.unfinished if method is not Method.self_test else 0,
         }
         if as_json:
             summary = {

@@ -29,7 +29,7 @@ class LabeledMLE(MotionLeastSquares):
     external_, interaction_, coef_, lambda_, loss_, condition_numbers_, solution_, moments_
         As in :class:`trackless.SelfTest`.
     sigma_ : float
-        As given, or the root mean square of the residuals.
+        As given, or the root mean square of the residuals, with the bias of order dt that the forces have too.
 
     Examples
     --------

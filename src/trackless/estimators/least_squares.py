@@ -71,6 +71,10 @@ class LeastSquares(BaseEstimator, ABC):
         """Minus the loss of the fitted potentials on other data (higher is better)."""
         if not hasattr(self, "coef_"):
             raise InputError("this estimator is not fitted yet; call fit first")
+        if not isinstance(X, (Snapshots, Moments)):
+            raise InputError(
+                f"score: expected Snapshots or Moments, got {type(X).__name__}; wrap arrays in tl.Snapshots"
+            )
         if X.dim != self.moments_.dim:
             raise InputError(f"score: fitted in {self.moments_.dim} dimensions, the data have {X.dim}")
         if isinstance(X, Snapshots):

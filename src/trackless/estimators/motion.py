@@ -61,11 +61,13 @@ class MotionLeastSquares(LeastSquares):
     @property
     def tally_(self) -> Tally:
         """How many particles could be followed, how many were, how many rightly."""
+        if not hasattr(self, "moments_"):
+            raise InputError("this estimator is not fitted yet; call fit first")
         return self.tally_of(self.moments_)
 
     @property
     def matched_fraction_(self) -> float | None:
-        """Share of the followed particles that were matched to themselves; None where no labels tell."""
+        """Share of what was followed that went to itself (for mean targets: under the plan); None without labels."""
         tally = self.tally_
         return None if np.isnan(tally.right) else tally.right / tally.matched
 
@@ -84,6 +86,11 @@ class MotionLeastSquares(LeastSquares):
             said.append(
                 f"{self.dropped_fraction_:.2%} dropped, because the next snapshot has fewer or none within reach"
             )
+            if self._matching().max_distance is None:
+                said.append(
+                    "where particles come and go a wrong partner is often a far one: set max_distance to a few times "
+                    "the usual move"
+                )
         if self.matched_fraction_ is not None and self.moments_.matching != "labels":
             said.append(f"{self.matched_fraction_:.2%} of them rightly, as the labels tell")
         if tally.unfinished:

@@ -38,7 +38,8 @@ class SinkhornMLE(MotionLeastSquares):
     external_, interaction_, coef_, lambda_, loss_, condition_numbers_, solution_, moments_
         As in :class:`trackless.SelfTest`.
     sigma_ : float
-        As given, or the root mean square of the residuals: too small where matching prefers short moves.
+        As given, or the root mean square of the residuals: too small where matching prefers short moves, too large
+        where a plan spreads targets. It is not the sigma that set the plan.
     matched_fraction_ : float or None
         Share of the matches that were right, where labels tell.
     dropped_fraction_ : float
