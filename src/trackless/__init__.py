@@ -15,6 +15,7 @@ _HOME = {
     "Matching": "matching",
     "Model": "models",
     "Moments": "moments",
+    "NeuralSelfTest": "estimators.neural",
     "RadialFunctions": "basis",
     "RadialSplines": "radial_splines",
     "SelfTest": "estimators.self_test",
@@ -41,6 +42,7 @@ __all__ = [
     "Matching",
     "Model",
     "Moments",
+    "NeuralSelfTest",
     "RadialFunctions",
     "RadialSplines",
     "SelfTest",
@@ -70,6 +72,7 @@ if TYPE_CHECKING:
     from trackless.basis import GaussianRBF as GaussianRBF
     from trackless.basis import RadialFunctions as RadialFunctions
     from trackless.estimators.labeled import LabeledMLE as LabeledMLE
+    from trackless.estimators.neural import NeuralSelfTest as NeuralSelfTest
     from trackless.estimators.self_test import SelfTest as SelfTest
     from trackless.estimators.sinkhorn import SinkhornMLE as SinkhornMLE
     from trackless.files import load as load

@@ -193,6 +193,18 @@ class Moments:
         vector = (0.5 * sigma**2 * self.diffusion[:, :, *q][chosen] - self.energy[chosen]).sum(axis=0) / total
         return NormalEquations(matrix, vector, self.external_size)
 
+    def unit_equations(self, sigma: float, quadrature: str = "trapezoid") -> tuple[Array, Array, Array]:
+        """Sums n A (units, K, K), n b (units, K) and weights n (units,) of every block and window on its own.
+
+        Units are ordered by block, then by window; their scatter is the noise of the normal equations.
+        """
+        if self.matching:
+            raise InputError("these moments follow particles; for the self-test accumulate without matching")
+        q = rule_index(quadrature)
+        matrices = self.quadratic[:, :, *q].reshape(-1, self.size, self.size)
+        vectors = (0.5 * sigma**2 * self.diffusion[:, :, *q] - self.energy).reshape(-1, self.size)
+        return matrices, vectors, self.weight[:, :, *q].ravel()
+
     def motion_equations(self, part: NDArray[np.bool_] | None = None) -> NormalEquations:
         """A and b of the likelihood of displacements (paper, section on baselines), Euler-Maruyama between snapshots.
 

@@ -103,16 +103,21 @@ class TensorSplines(Basis):
             raise InputError("TensorSplines: how many functions there are is known once the family is adapted to data")
         return max(self.fold) + 1
 
+    def peaks(self) -> Array:
+        """Where each function (one of its mirror images) is largest, (K, dim)."""
+        low, _ = self._bounds()
+        first = np.unique(np.asarray(self.fold), return_index=True)[1][-self.size :]
+        cells = np.stack(np.unravel_index(first, (self.count,) * len(low)), axis=1)
+        return low + (cells - 1) * self.spacing()
+
+    def spacing(self) -> Array:
+        """Distance of neighbouring functions, (dim,)."""
+        low, up = self._bounds()
+        return (up - low) / (self.count - 3)
+
     @property
     def names(self) -> tuple[str, ...]:
-        fold = np.asarray(self.fold)
-        low, up = self._bounds()
-        names = []
-        for k in range(self.size):
-            cell = np.array(np.unravel_index(int(np.argmax(fold == k)), (self.count,) * len(low)))
-            spot = low + (cell - 1) * (up - low) / (self.count - 3)
-            names.append("spline at (" + ", ".join(f"{s:.3g}" for s in spot) + ")")
-        return tuple(names)
+        return tuple("spline at (" + ", ".join(f"{s:.3g}" for s in spot) + ")" for spot in self.peaks())
 
     @property
     def closed(self) -> bool:
@@ -164,6 +169,17 @@ class TensorSplines(Basis):
         if self.fold is None or self.lower is None or self.upper is None:
             raise InputError("TensorSplines: adapt the family to data first: basis.adapted(explore(snapshots), role)")
         return np.asarray(self.lower), np.asarray(self.upper)
+
+
+def spline_values(basis: TensorSplines, points: Array) -> Array:
+    """Values of all functions of a closed family at points (Q, dim); (Q, K)."""
+    lower, upper = basis._bounds()
+    dim = len(lower)
+    index, product = _products(points, lower, upper, (basis.count,) * dim, (0,) * dim)
+    values = np.zeros((len(points), basis.count**dim))
+    np.put_along_axis(values, index, product, axis=1)
+    fold = np.asarray(basis.fold)
+    return values[:, fold >= 0] @ np.eye(basis.size)[fold[fold >= 0]]
 
 
 def _products(

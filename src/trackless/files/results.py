@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from trackless import basis, potentials, radial_splines, shapes, solvers, tensor_splines
+from trackless import basis, networks, potentials, radial_splines, shapes, solvers, tensor_splines
 from trackless._errors import InputError
 from trackless.estimators.labeled import LabeledMLE
+from trackless.estimators.neural import NeuralSelfTest
 from trackless.estimators.self_test import SelfTest
 from trackless.estimators.sinkhorn import SinkhornMLE
 from trackless.files.atomic import replacing
@@ -29,12 +30,12 @@ FORMAT = "trackless result"
 VERSION = 2  # 2: moments may hold displacements
 _DATACLASSES: dict[str, type] = {
     cls.__name__: cls
-    for module in (shapes, potentials, basis, radial_splines, tensor_splines, solvers)
+    for module in (shapes, potentials, networks, basis, radial_splines, tensor_splines, solvers)
     for cls in vars(module).values()
     if isinstance(cls, type) and is_dataclass(cls) and cls.__module__ == module.__name__
 }
 _DATACLASSES["Moments"] = Moments
-_ESTIMATORS: dict[str, type] = {cls.__name__: cls for cls in (SelfTest, LabeledMLE, SinkhornMLE)}
+_ESTIMATORS: dict[str, type] = {cls.__name__: cls for cls in (SelfTest, LabeledMLE, SinkhornMLE, NeuralSelfTest)}
 
 
 def save(result: Any, path: str | Path, overwrite: bool = False) -> None:

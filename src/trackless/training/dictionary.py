@@ -1,0 +1,53 @@
+"""Networks on a dictionary: what a network is in terms of splines, so that it can be trained on moments.
+
+Values of a network at the nodes of a spline family determine the coefficients of the spline through them. The moments
+of the family then give the network's loss, whatever the number of snapshots.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import BSpline
+
+from trackless.basis import Basis
+from trackless.radial_splines import RadialSplines
+from trackless.tensor_splines import TensorSplines, spline_values
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """Where a network is evaluated, and how its values become coefficients.
+
+    Attributes
+    ----------
+    points : (Q, inputs)
+        Distances (Q, 1) or positions (Q, dim).
+    coefficients : (K, Q)
+        Values at the points -> coefficients of the nearest spline, whatever the constant.
+    """
+
+    points: Array
+    coefficients: Array
+
+
+def nodes_of(basis: Basis) -> Nodes:
+    """Nodes of a closed spline family."""
+    if isinstance(basis, RadialSplines):
+        knots, joined = basis.spline_parts()
+        peaks = np.array([knots[k + 1 : k + 4].mean() for k in range(len(knots) - 4)])
+        points = np.unique(np.concatenate([peaks, 0.5 * (peaks[1:] + peaks[:-1])]))[:, None]
+        values = BSpline(knots, joined, 3)(points[:, 0])
+    elif isinstance(basis, TensorSplines):
+        peaks = basis.peaks()
+        shifts = np.stack(np.meshgrid(*[[0.0, 0.5]] * peaks.shape[1]), axis=-1).reshape(-1, 1, peaks.shape[1])
+        points = (peaks + shifts * basis.spacing()).reshape(-1, peaks.shape[1])
+        values = spline_values(basis, points)
+    else:
+        raise TypeError(f"no nodes for {basis!r}")
+    with_constant = np.concatenate([values, np.ones((len(values), 1))], axis=1)
+    return Nodes(points, np.asarray(np.linalg.pinv(with_constant)[:-1], dtype=float))

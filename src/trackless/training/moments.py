@@ -1,0 +1,242 @@
+"""The moment route: networks trained on accumulated moments by Gauss-Newton steps.
+
+With c(w) the spline coefficients of both networks (:mod:`trackless.training.dictionary`), A and b the normal equations
+and S the covariance of b - A c over blocks, training minimises
+
+    (b - A c)^T S^-1 (b - A c) / 2 + sum_i lambda_i |w_i - w_i(0)|^2 / 2.
+
+It is quadratic in c, so a Gauss-Newton step needs only the Jacobian J of c and a K x K system: with G = J J^T / lambda
+the step is J^T y / lambda, where (1 + A^T S^-1 A G) y is the gradient in c; the number of weights does not matter. The
+strengths follow from the data (MacKay's evidence updates: lambda = parameters that the data determine / |w - w(0)|^2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from numpy.typing import NDArray
+
+from trackless.training.dictionary import Nodes
+
+Array = NDArray[np.float64]
+STRENGTH = 10.0  # lambda to start from
+UPDATES = 0.05  # lambdas are updated once a step lowers the objective by less than this part of the unknowns
+GROW, SHRINK = 5.0, 4.0  # damping after a step that failed, and after one that did not
+
+
+class Units(NamedTuple):
+    """Normal equations of independent parts of the data: n A, n b and n."""
+
+    matrices: Array
+    vectors: Array
+    weights: Array
+
+    def select(self, chosen: NDArray[np.bool_]) -> Units:
+        """Some of them."""
+        return Units(self.matrices[chosen], self.vectors[chosen], self.weights[chosen])
+
+    def mean(self) -> tuple[Array, Array]:
+        """A and b of all together."""
+        total = self.weights.sum()
+        return self.matrices.sum(axis=0) / total, self.vectors.sum(axis=0) / total
+
+    def covariance(self, coef: Array) -> Array:
+        """Covariance of b - A coef from the scatter of the units, shrunk towards the likelihood's, sigma^2/(N M T) A.
+
+        The shape of the likelihood's covariance is used, scaled to the same trace: at finite dt it is too small.
+        """
+        matrix, _ = self.mean()
+        residuals = (self.vectors - self.matrices @ coef) / self.weights.mean()
+        scatter = residuals.T @ residuals / len(residuals) ** 2
+        share = len(coef) / (len(coef) + len(residuals))
+        return (1 - share) * scatter + share * matrix * (np.trace(scatter) / np.trace(matrix))
+
+
+class Record(NamedTuple):
+    """One step of the learning curve."""
+
+    train: float
+    held_out: float
+
+
+@dataclass
+class Trained:
+    """Weights with the smallest held-out loss, and how training went."""
+
+    networks: list[Any]
+    coef: Array
+    curve: list[Record]
+    best: int
+    strengths: tuple[float, ...]
+
+
+class _Coefficients:
+    """Spline coefficients of some networks, and their Jacobians with respect to the weights."""
+
+    def __init__(self, networks: list[Any], nodes: list[Nodes], even: list[bool]) -> None:
+        self.static = []
+        self.start: list[Array] = []
+        self.values, self.gradients = [], []
+        self.matrices = [n.coefficients for n in nodes]
+        for network, node, mirrored in zip(networks, nodes, even, strict=True):
+            arrays, static = eqx.partition(network, eqx.is_inexact_array)
+            flat, restore = ravel_pytree(arrays)
+            self.start.append(np.asarray(flat))
+            self.static.append((restore, static))
+
+            def value(w: Any, x: Any, restore: Any = restore, static: Any = static, mirrored: bool = mirrored) -> Any:
+                whole = eqx.combine(restore(w), static)
+                return 0.5 * (whole(x) + whole(-x)) if mirrored else whole(x)
+
+            points = jnp.asarray(node.points)
+            self.values.append(jax.jit(lambda w, f=value, x=points: jax.vmap(f, (None, 0))(w, x)))
+            both = jax.vmap(jax.value_and_grad(value), (None, 0))
+            self.gradients.append(jax.jit(lambda w, f=both, x=points: f(w, x)))
+        sizes = [len(m) for m in self.matrices]
+        ends = np.cumsum(sizes)
+        self.slices = [slice(int(e - s), int(e)) for s, e in zip(sizes, ends, strict=True)]
+
+    def at(self, weights: list[Array]) -> Array:
+        """Coefficients (K,)."""
+        return np.concatenate(
+            [m @ np.asarray(f(w)) for m, f, w in zip(self.matrices, self.values, weights, strict=True)]
+        )
+
+    def linearized(self, weights: list[Array]) -> tuple[Array, list[Array]]:
+        """Coefficients (K,) and, per network, the Jacobian (nodes, weights)."""
+        pairs = [f(w) for f, w in zip(self.gradients, weights, strict=True)]
+        coef = np.concatenate([m @ np.asarray(v) for m, (v, _) in zip(self.matrices, pairs, strict=True)])
+        return coef, [np.asarray(gradient) for _, gradient in pairs]
+
+    def networks(self, weights: list[Array]) -> list[Any]:
+        """The networks with these weights."""
+        return [
+            eqx.combine(restore(jnp.asarray(w)), static)
+            for (restore, static), w in zip(self.static, weights, strict=True)
+        ]
+
+
+def train(
+    networks: list[Any], nodes: list[Nodes], even: list[bool], units: Units, held_out: NDArray[np.bool_], steps: int,
+    patience: int,
+) -> Trained:  # fmt: skip
+    """Train networks on moments until the held-out loss has not improved for ``patience`` steps.
+
+    Parameters
+    ----------
+    networks : list of equinox networks
+        External first; those left out are not in the list.
+    nodes : list of Nodes
+        The dictionary of each.
+    even : list of bool
+        Whether a network is symmetrised.
+    units : Units
+    held_out : (units,) bool
+        Units that training does not see; their loss decides when to stop.
+    """
+    with jax.enable_x64(True):
+        family = _Coefficients([jax.tree.map(_wide, n) for n in networks], nodes, even)
+        rest = units.select(~held_out)
+        matrix, vector = rest.mean()
+        test = units.select(held_out).mean() if held_out.any() else (matrix, vector)
+        size = len(vector)
+        pilot = np.linalg.solve(matrix + 1e-3 * np.trace(matrix) / size * np.eye(size), vector)
+        inverse = np.linalg.inv(rest.covariance(pilot))
+        curve: list[Record] = []
+        best = (np.inf, 0, family.start)
+        state = _State(family, matrix, vector, inverse)
+        for step in range(steps):
+            loss = _loss(matrix, vector, state.coef)
+            missed = _loss(*test, state.coef)
+            curve.append(Record(loss, missed))
+            if missed < best[0]:
+                best = (missed, step, list(state.weights))
+            if step - best[1] > patience or not state.advance():
+                break
+        chosen = best[2]
+        return Trained(
+            family.networks(chosen), family.at(chosen), curve, best[1], tuple(float(s) for s in state.strengths)
+        )
+
+
+def _wide(leaf: Any) -> Any:
+    return leaf.astype(jnp.float64) if eqx.is_inexact_array(leaf) else leaf
+
+
+def _loss(matrix: Array, vector: Array, coef: Array) -> float:
+    return float(0.5 * coef @ matrix @ coef - vector @ coef)
+
+
+class _State:
+    """Weights, damping and strengths between steps."""
+
+    def __init__(self, family: _Coefficients, matrix: Array, vector: Array, inverse: Array) -> None:
+        self.family, self.weights = family, list(family.start)
+        self.strengths = np.full(len(family.start), STRENGTH)
+        self.hessian = matrix.T @ inverse @ matrix
+        self.target = matrix.T @ inverse @ vector
+        self.damping = 10 * STRENGTH
+        self.coef = family.at(self.weights)
+
+    def objective(self, coef: Array, weights: list[Array]) -> float:
+        """Misfit and penalties, up to a constant."""
+        moved = [((w - s) ** 2).sum() for w, s in zip(weights, self.family.start, strict=True)]
+        return float(0.5 * coef @ self.hessian @ coef - self.target @ coef + 0.5 * self.strengths @ moved)
+
+    def advance(self) -> bool:
+        """One damped Gauss-Newton step; False if none lowers the objective."""
+        family = self.family
+        coef, jacobians = family.linearized(self.weights)
+        now = self.objective(coef, self.weights)
+        kernels = [m @ (j @ j.T) @ m.T for m, j in zip(family.matrices, jacobians, strict=True)]
+        moved = [w - s for w, s in zip(self.weights, family.start, strict=True)]
+        along = [m @ (j @ d) for m, j, d in zip(family.matrices, jacobians, moved, strict=True)]
+        for _ in range(12):
+            proposal = self._proposal(coef, kernels, jacobians, moved, along)
+            proposed = family.at(proposal)
+            after = self.objective(proposed, proposal)
+            if after < now:
+                break
+            self.damping *= GROW
+        else:
+            return False
+        self.weights, self.coef = proposal, proposed
+        self.damping /= SHRINK
+        if now - after < UPDATES * len(coef):
+            self._update_strengths(kernels)
+        return True
+
+    def _proposal(
+        self, coef: Array, kernels: list[Array], jacobians: list[Array], moved: list[Array], along: list[Array]
+    ) -> list[Array]:
+        """Minimum of the linearised objective with damping: see the module's docstring."""
+        size = len(coef)
+        kernel, pulled = np.zeros((size, size)), np.zeros(size)
+        for part, k, a, strength in zip(self.family.slices, kernels, along, self.strengths, strict=True):
+            kernel[part, part] = k / (strength + self.damping)
+            pulled[part] = strength / (strength + self.damping) * a
+        y = np.linalg.solve(np.eye(size) + self.hessian @ kernel, self.target + self.hessian @ (pulled - coef))
+        return [
+            w + (j.T @ (m.T @ y[part]) - strength * d) / (strength + self.damping)
+            for w, j, m, part, strength, d in zip(
+                self.weights, jacobians, self.family.matrices, self.family.slices, self.strengths, moved, strict=True
+            )
+        ]
+
+    def _update_strengths(self, kernels: list[Array]) -> None:
+        """MacKay's update: lambda = determined parameters / |w - w(0)|^2, at most a factor 10 at a time."""
+        size = len(self.coef)
+        kernel = np.zeros((size, size))
+        for part, k, strength in zip(self.family.slices, kernels, self.strengths, strict=True):
+            kernel[part, part] = k / strength
+        determined = np.diag(self.hessian @ kernel @ np.linalg.inv(np.eye(size) + self.hessian @ kernel))
+        for i, part in enumerate(self.family.slices):
+            moved = float(((self.weights[i] - self.family.start[i]) ** 2).sum())
+            wanted = determined[part].sum() / max(moved, 1e-12)
+            self.strengths[i] = np.clip(wanted, 0.1 * self.strengths[i], 10 * self.strengths[i])
