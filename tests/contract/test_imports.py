@@ -44,6 +44,12 @@ def _nodes(tree, runtime_only):
         yield from _nodes(node, runtime_only)
 
 
+def imports_at_once(module):
+    """Names of trackless modules imported when ``module`` is."""
+    names = {node.module for node in ast.parse(MODULES[module].read_text()).body if isinstance(node, ast.ImportFrom)}
+    return names & set(MODULES)
+
+
 def part_of(module):
     """The first name below trackless."""
     return module.split(".")[1] if "." in module else ""
@@ -59,7 +65,7 @@ def test_the_parser_sees_imports():
     "module",
     [
         "snapshots", "space", "potentials", "shapes", "basis", "tables", "tensor_splines", "exploration", "quadrature",
-        "models", "matching", "_errors", "_threads", "_progress",
+        "models", "matching", "networks", "_errors", "_threads", "_progress",
     ],
 )  # fmt: skip
 def test_the_ground_floor_knows_nothing_of_statistics(module):
@@ -91,6 +97,15 @@ def test_the_command_line_imports_science_when_it_is_needed(module):
     at_once |= {alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names}
     assert not at_once & {"numpy", "matplotlib", "scipy", "numba", "jax"}
     assert not {part_of(name) for name in at_once if name in MODULES} & {*STATISTICS, *ABOVE} - {"cli"}
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if part_of(name) != "training"])
+def test_only_training_knows_jax(module):
+    tree = ast.parse(MODULES[module].read_text())
+    at_once = {(node.module or "").split(".")[0] for node in tree.body if isinstance(node, ast.ImportFrom)}
+    at_once |= {alias.name.split(".")[0] for node in tree.body if isinstance(node, ast.Import) for alias in node.names}
+    assert not at_once & {"jax", "equinox", "optax"}
+    assert not [name for name in imports_at_once(module) if part_of(name) == "training"]
 
 
 def test_there_are_no_import_cycles():

@@ -104,7 +104,7 @@ class NeuralSelfTest(BaseEstimator):
         self.radial = radial
         self.external = external
         self.interaction = interaction
-        self.center = center
+        self.center: Center = center
         self.hidden = hidden
         self.activation = activation
         self.networks = networks

@@ -50,4 +50,4 @@ def nodes_of(basis: Basis) -> Nodes:
     else:
         raise TypeError(f"no nodes for {basis!r}")
     with_constant = np.concatenate([values, np.ones((len(values), 1))], axis=1)
-    return Nodes(points, np.asarray(np.linalg.pinv(with_constant)[:-1], dtype=float))
+    return Nodes(points, np.linalg.pinv(with_constant)[:-1].astype(np.float64))

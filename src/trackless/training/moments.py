@@ -147,7 +147,7 @@ def train(
         test = units.select(held_out).mean() if held_out.any() else (matrix, vector)
         size = len(vector)
         pilot = np.linalg.solve(matrix + 1e-3 * np.trace(matrix) / size * np.eye(size), vector)
-        inverse = np.linalg.inv(rest.covariance(pilot))
+        inverse = np.linalg.inv(rest.covariance(pilot)).astype(np.float64)
         curve: list[Record] = []
         best = (np.inf, 0, family.start)
         state = _State(family, matrix, vector, inverse)
