@@ -55,7 +55,7 @@ def test_other_families_have_no_nodes():
 @pytest.mark.parametrize("inputs", [1, 2])
 def test_plain_network_is_the_trained_one(activation, inputs):
     points = np.random.default_rng(0).normal(size=(20, inputs))
-    network = new_network((9, 9), activation, points, 2.0, jax.random.PRNGKey(1))
+    network = new_network((9, 9), activation, points, 2.0, 3.0, jax.random.PRNGKey(1))
     value, gradient, laplacian = plain(network).derivatives(points)
     np.testing.assert_allclose(value, jax.vmap(network)(points), atol=1e-5)
     np.testing.assert_allclose(gradient, jax.vmap(jax.grad(network))(points), atol=1e-5)
@@ -65,7 +65,7 @@ def test_plain_network_is_the_trained_one(activation, inputs):
 
 def test_inputs_fill_the_reach():
     points = np.array([[1.0, -2.0], [3.0, 6.0]])
-    network = plain(new_network((4,), "tanh", points, 2.5, jax.random.PRNGKey(0)))
+    network = plain(new_network((4,), "tanh", points, 2.5, 1.0, jax.random.PRNGKey(0)))
     np.testing.assert_allclose((points - network.shift) / network.scale, [[-2.5, -2.5], [2.5, 2.5]])
 
 
@@ -156,6 +156,26 @@ def test_several_networks_are_averaged(data):
 def test_the_loss_is_that_of_the_dictionary(data, fitted):
     assert fitted.loss_ == pytest.approx(-fitted.score(data))
     assert fitted.loss_ < -1.0
+
+
+@pytest.mark.parametrize(("length", "time"), [(1e-6, 1.0), (1e4, 1e-3)])
+def test_units_do_not_matter(data, length, time):
+    """Lengths in other units, and times: potentials change by length^2 / time, and nothing else does."""
+    options = {"hidden": (8,), "networks": 1, "steps": 6}
+    plain_units = tl.NeuralSelfTest(sigma=1.0, **options).fit(data)
+    other = tl.Snapshots(data.positions * length, data.times * time)
+    scaled = tl.NeuralSelfTest(sigma=length / np.sqrt(time), **options).fit(other)
+    r = np.array([0.3, 0.6, 0.9])
+    for role in ("external_", "interaction_"):
+        expected = getattr(plain_units, role).slope(r) * length / time
+        np.testing.assert_allclose(getattr(scaled, role).slope(r * length), expected, rtol=1e-3)
+
+
+def test_a_summed_interaction_is_the_mean_one_divided_by_the_particles(data):
+    options = {"sigma": 1.0, "hidden": (8,), "networks": 1, "steps": 6}
+    mean, summed = (tl.NeuralSelfTest(coupling=c, **options).fit(data) for c in ("mean", "sum"))
+    r = np.array([0.3, 0.6, 0.9])
+    np.testing.assert_allclose(10 * summed.interaction_.slope(r), mean.interaction_.slope(r), rtol=1e-3)
 
 
 # Kinds of potentials

@@ -193,11 +193,12 @@ class NeuralSelfTest(BaseEstimator):
         bases = [(moments.external, moments.interaction)[k] for k in roles]
         nodes = [nodes_of(basis) for basis in bases if basis is not None]
         even = [k == 1 and isinstance(basis, TensorSplines) for k, basis in zip(roles, bases, strict=True)]
+        energy = _energy_units(moments, sigma)
         keys = jax.random.split(jax.random.PRNGKey(self.seed), self.networks)
         trained = []
         for i in _progress.track(range(self.networks), "training", self.networks):
             start = [
-                new_network(tuple(self.hidden), self.activation, node.points, REACH[k], key)
+                new_network(tuple(self.hidden), self.activation, node.points, REACH[k], energy[k], key)
                 for k, node, key in zip(roles, nodes, jax.random.split(keys[i], len(nodes)), strict=True)
             ]
             held_out = np.arange(count) % min(FOLDS, count) == i % min(FOLDS, count)
@@ -214,6 +215,16 @@ class NeuralSelfTest(BaseEstimator):
     def _set_potentials(self) -> None:
         self.external_ = _mean(self.external_networks_, self.external_basis_, even=False)
         self.interaction_ = _mean(self.interaction_networks_, self.interaction_basis_, even=True)
+
+
+def _energy_units(moments: Moments, sigma: float) -> tuple[float, float]:
+    """What V and Phi are measured in while training: sigma^2, for a summed Phi divided by the number of particles."""
+    unit = sigma**2 if sigma > 0 else 1.0
+    if moments.coupling == "mean":
+        return unit, unit
+    durations = (moments.span[:, :, 1] - moments.span[:, :, 0]).sum(axis=1)
+    particles = moments.weight[:, :, 0, 0].sum() / (moments.runs * durations).sum()
+    return unit, unit / max(particles, 1.0)
 
 
 def _mean(networks: tuple[Perceptron, ...], basis: Basis | None, even: bool) -> Potential | None:

@@ -49,13 +49,14 @@ class Units(NamedTuple):
     def covariance(self, coef: Array) -> Array:
         """Covariance of b - A coef from the scatter of the units, shrunk towards the likelihood's, sigma^2/(N M T) A.
 
-        The shape of the likelihood's covariance is used, scaled to the same trace: at finite dt it is too small.
+        Only the shape of the likelihood's covariance is used, scaled to the same mean variance of a function (at finite
+        dt it is too small): so the units of V and Phi do not matter.
         """
         matrix, _ = self.mean()
         residuals = (self.vectors - self.matrices @ coef) / self.weights.mean()
         scatter = residuals.T @ residuals / len(residuals) ** 2
         share = len(coef) / (len(coef) + len(residuals))
-        return (1 - share) * scatter + share * matrix * (np.trace(scatter) / np.trace(matrix))
+        return (1 - share) * scatter + share * matrix * np.mean(np.diag(scatter) / np.diag(matrix))
 
 
 class Record(NamedTuple):
@@ -145,8 +146,7 @@ def train(
         rest = units.select(~held_out)
         matrix, vector = rest.mean()
         test = units.select(held_out).mean() if held_out.any() else (matrix, vector)
-        size = len(vector)
-        pilot = np.linalg.solve(matrix + 1e-3 * np.trace(matrix) / size * np.eye(size), vector)
+        pilot = np.linalg.solve(matrix + 1e-3 * np.diag(np.diag(matrix)), vector)
         inverse = np.linalg.inv(rest.covariance(pilot)).astype(np.float64)
         curve: list[Record] = []
         best = (np.inf, 0, family.start)
