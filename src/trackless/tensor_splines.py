@@ -81,6 +81,8 @@ class TensorSplines(Basis):
         Splines per direction, at least 4.
     lower, upper : tuple of float, optional
         Ends of the grid; from the data if left out.
+    complete : bool
+        Keep the functions that the data hardly reach (they need another source of information, such as a network).
 
     Examples
     --------
@@ -94,6 +96,7 @@ class TensorSplines(Basis):
     count: int = 10
     lower: tuple[float, ...] | None = None
     upper: tuple[float, ...] | None = None
+    complete: bool = False
     even: bool | None = None
     fold: tuple[int, ...] | None = field(default=None, repr=False)
 
@@ -143,7 +146,7 @@ class TensorSplines(Basis):
             low = -up
         shape = (self.count,) * dim
         reached = _reached(sample, low, up, self.count)
-        fold = _fold(reached, shape, even=role == "interaction")
+        fold = _fold(reached, shape, role == "interaction", self.complete)
         return replace(
             self,
             lower=tuple(low.tolist()),
@@ -204,10 +207,10 @@ def _reached(sample: Array, lower: Array, upper: Array, count: int) -> Array:
     return np.bincount(index.ravel(), weights=np.abs(product).ravel(), minlength=count**dim).astype(float)
 
 
-def _fold(reached: Array, shape: tuple[int, ...], even: bool) -> NDArray[np.int64]:
+def _fold(reached: Array, shape: tuple[int, ...], even: bool, complete: bool) -> NDArray[np.int64]:
     """Number the functions that are kept: -1 for those hardly reached and for one in the middle."""
     total = reached + reached[::-1] if even else reached  # flat reversal is the mirror image
-    kept = total > 1e-4 * total.max()
+    kept = np.full(len(total), True) if complete else total > 1e-4 * total.max()
     kept[np.argmax(total)] = False  # the constant
     if even:
         kept &= kept[::-1]

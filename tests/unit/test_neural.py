@@ -30,7 +30,9 @@ def fitted(data):
 # The dictionary
 
 
-@pytest.mark.parametrize("family", [tl.RadialSplines(12), tl.RadialSplines(9, cutoff=2.0), tl.TensorSplines(8)])
+@pytest.mark.parametrize(
+    "family", [tl.RadialSplines(12), tl.RadialSplines(9, cutoff=2.0), tl.TensorSplines(8, complete=True)]
+)
 @pytest.mark.parametrize("role", [0, 1])
 def test_nodes_give_back_the_coefficients_whatever_the_constant(data, family, role):
     basis = closed_bases(data, *((family, None) if role == 0 else (None, family)))[role]

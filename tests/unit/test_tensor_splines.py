@@ -7,7 +7,7 @@ from scipy.interpolate import BSpline
 
 import trackless as tl
 from trackless.exploration import explore
-from trackless.tensor_splines import TensorSpline
+from trackless.tensor_splines import TensorSpline, spline_values
 
 
 def cloud(dim, seed=0):
@@ -135,3 +135,15 @@ def test_open_families_and_other_dimensions_cannot_be_tabulated():
         tl.TensorSplines(6).table(2)
     with pytest.raises(tl.InputError, match="adapted to 2 dimensions, the data have 3"):
         family(2, "external").table(3)
+
+
+def test_a_complete_family_keeps_what_the_data_hardly_reach():
+    """All functions but the constant; values anywhere on the grid then come from all of them."""
+    data = tl.simulate(tl.models.anisotropic(), runs=20, duration=0.1, step=1e-3, observe_every=1e-2)
+    some, every = (tl.TensorSplines(9, complete=c).adapted(explore(data), "external") for c in (False, True))
+    assert some.size < every.size == 9 * 9 - 1
+    pairs = tl.TensorSplines(9, complete=True).adapted(explore(data), "interaction")
+    assert pairs.size == (9 * 9 - 1) // 2
+    corner = np.array([every.lower])
+    coef = np.random.default_rng(0).normal(size=every.size)
+    np.testing.assert_allclose(spline_values(every, corner) @ coef, every.combine(coef)(corner), rtol=1e-10)

@@ -172,7 +172,7 @@ class NeuralSelfTest(BaseEstimator):
             elif radial[k]:
                 families.append(RadialSplines(RADIAL[k], center=self.center if k == 0 else None))
             else:
-                families.append(TensorSplines(TENSOR[k]))
+                families.append(TensorSplines(TENSOR[k], complete=True))
         return families[0], families[1]
 
     def _accumulate(self, snapshots: Snapshots, external: Basis | None, interaction: Basis | None) -> Moments:

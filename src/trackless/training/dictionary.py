@@ -43,9 +43,11 @@ def nodes_of(basis: Basis) -> Nodes:
         points = np.unique(np.concatenate([peaks, 0.5 * (peaks[1:] + peaks[:-1])]))[:, None]
         values = BSpline(knots, joined, 3)(points[:, 0])
     elif isinstance(basis, TensorSplines):
-        peaks = basis.peaks()
-        shifts = np.stack(np.meshgrid(*[[0.0, 0.5]] * peaks.shape[1]), axis=-1).reshape(-1, 1, peaks.shape[1])
-        points = (peaks + shifts * basis.spacing()).reshape(-1, peaks.shape[1])
+        ends = zip(basis.lower or (), basis.upper or (), strict=True)
+        axes = [np.linspace(low, high, 2 * basis.count - 5) for low, high in ends]  # two to a cell
+        points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
+        if basis.even:
+            points = points[: -(-len(points) // 2)]  # the rest are mirror images
         values = spline_values(basis, points)
     else:
         raise TypeError(f"no nodes for {basis!r}")

@@ -27,6 +27,7 @@ from trackless.training.dictionary import Nodes
 Array = NDArray[np.float64]
 STRENGTH = 10.0  # lambda to start from
 UPDATES = 0.05  # lambdas are updated once a step lowers the objective by less than this part of the unknowns
+REACHED = 1e-5  # equations of functions with less than this part of the largest force say nothing
 GROW, SHRINK = 5.0, 4.0  # damping after a step that failed, and after one that did not
 
 
@@ -56,7 +57,9 @@ class Units(NamedTuple):
         residuals = (self.vectors - self.matrices @ coef) / self.weights.mean()
         scatter = residuals.T @ residuals / len(residuals) ** 2
         share = len(coef) / (len(coef) + len(residuals))
-        return (1 - share) * scatter + share * matrix * np.mean(np.diag(scatter) / np.diag(matrix))
+        heard = np.diag(matrix) > REACHED * np.diag(matrix).max()
+        scale = np.mean(np.diag(scatter)[heard] / np.diag(matrix)[heard])
+        return (1 - share) * scatter + share * scale * matrix
 
 
 class Record(NamedTuple):
@@ -146,8 +149,8 @@ def train(
         rest = units.select(~held_out)
         matrix, vector = rest.mean()
         test = units.select(held_out).mean() if held_out.any() else (matrix, vector)
-        pilot = np.linalg.solve(matrix + 1e-3 * np.diag(np.diag(matrix)), vector)
-        inverse = np.linalg.inv(rest.covariance(pilot)).astype(np.float64)
+        heard = np.diag(matrix) > REACHED * np.diag(matrix).max()  # the others' equations are empty
+        inverse = _inverse_covariance(rest, matrix, vector, heard)
         curve: list[Record] = []
         best = (np.inf, 0, family.start)
         state = _State(family, matrix, vector, inverse)
@@ -163,6 +166,16 @@ def train(
         return Trained(
             family.networks(chosen), family.at(chosen), curve, best[1], tuple(float(s) for s in state.strengths)
         )
+
+
+def _inverse_covariance(units: Units, matrix: Array, vector: Array, heard: NDArray[np.bool_]) -> Array:
+    """Inverse covariance of the equations that data reached, 0 for the others; residuals from a ridge solution."""
+    part = np.ix_(heard, heard)
+    pilot = np.zeros(len(vector))
+    pilot[heard] = np.linalg.solve(matrix[part] + 1e-3 * np.diag(np.diag(matrix[part])), vector[heard])
+    inverse = np.zeros_like(matrix)
+    inverse[part] = np.linalg.inv(units.covariance(pilot)[part])
+    return inverse
 
 
 def _wide(leaf: Any) -> Any:
