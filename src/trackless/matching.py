@@ -68,8 +68,8 @@ class Matching:
         By index (labeled data); the permutation with the smallest sum of squared distances; the permutation that
         an entropic transport plan makes most likely; or no permutation but the mean target under that plan.
     sigma : float, optional
-        Noise intensity, which sets the plan's regularisation to 2 sigma^2 dt: its entries are then the probabilities
-        of free diffusion. Estimated from the data if left out.
+        Noise intensity, which sets the plan's regularisation to 2 sigma^2 dt: before it is scaled, the plan is then the
+        transition density of free diffusion. Estimated from the data if left out.
     epsilon : float, optional
         The regularisation itself, in units of squared distance, instead.
     max_distance : float, optional
