@@ -108,15 +108,10 @@ class TensorSplines(Basis):
 
     def peaks(self) -> Array:
         """Where each function (one of its mirror images) is largest, (K, dim)."""
-        low, _ = self._bounds()
+        low, up = self._bounds()
         first = np.unique(np.asarray(self.fold), return_index=True)[1][-self.size :]
         cells = np.stack(np.unravel_index(first, (self.count,) * len(low)), axis=1)
-        return low + (cells - 1) * self.spacing()
-
-    def spacing(self) -> Array:
-        """Distance of neighbouring functions, (dim,)."""
-        low, up = self._bounds()
-        return (up - low) / (self.count - 3)
+        return low + (cells - 1) * (up - low) / (self.count - 3)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
 from trackless._errors import InputError
 from trackless.basis import Basis
+from trackless.estimators.saving import Saving
 from trackless.moments import Moments, NormalEquations
 from trackless.potentials import Potential
 from trackless.snapshots import Snapshots
 from trackless.solvers import Solution, check_reached, condition_numbers, cross_validated, lcurve, ridge
 
 
-class LeastSquares(BaseEstimator, ABC):
+class LeastSquares(Saving, ABC):
     """Fits that are a quadratic loss in the coefficients: L = theta A theta / 2 - b theta.
 
     A subclass says how data become moments and moments become equations. Its constructor stores at least
@@ -80,12 +79,6 @@ class LeastSquares(BaseEstimator, ABC):
         if isinstance(X, Snapshots):
             X = self._accumulate(X, self.external_basis_, self.interaction_basis_)
         return -self._equations(X).loss(self.coef_)
-
-    def save(self, path: str | Path, overwrite: bool = False) -> None:
-        """Write the fitted estimator as plain data; :func:`trackless.load` reads it back."""
-        from trackless.files.results import save  # files know estimators, not the other way round
-
-        save(self, path, overwrite)
 
     def _set_potentials(self) -> None:
         external, interaction = self.external_basis_, self.interaction_basis_

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
 from trackless import _progress
 from trackless._errors import InputError
 from trackless.accumulation import accumulate
 from trackless.basis import Basis, Center, placed
 from trackless.estimators.least_squares import checked_sigma
+from trackless.estimators.saving import Saving
 from trackless.moments import Moments, rule_index
 from trackless.networks import Network, Perceptron, RadialNetwork, check_activation
 from trackless.potentials import Potential, PotentialSum, RadialSum
@@ -28,7 +27,7 @@ REACH = (1.0, 4.0)  # input range of the networks: external potentials vary over
 FOLDS = 5  # each network leaves out one of so many parts of the data
 
 
-class NeuralSelfTest(BaseEstimator):
+class NeuralSelfTest(Saving):
     """Potentials as networks, trained on the self-test loss without looking at a truth.
 
     Several networks are trained, each on four fifths of the runs and stopped by its loss on the rest; the potentials
@@ -139,12 +138,6 @@ class NeuralSelfTest(BaseEstimator):
             raise InputError("this estimator is not fitted yet; call fit first")
         moments = X if isinstance(X, Moments) else self._accumulate(X, self.external_basis_, self.interaction_basis_)
         return -moments.normal_equations(self.sigma_, self.quadrature).loss(self.coef_)
-
-    def save(self, path: str | Path, overwrite: bool = False) -> None:
-        """Write the fitted estimator as plain data; :func:`trackless.load` reads it back."""
-        from trackless.files.results import save  # files know estimators, not the other way round
-
-        save(self, path, overwrite)
 
     def _check(self) -> float:
         check_activation(self.activation)

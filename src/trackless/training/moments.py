@@ -57,7 +57,7 @@ class Units(NamedTuple):
         residuals = (self.vectors - self.matrices @ coef) / self.weights.mean()
         scatter = residuals.T @ residuals / len(residuals) ** 2
         share = len(coef) / (len(coef) + len(residuals))
-        heard = np.diag(matrix) > REACHED * np.diag(matrix).max()
+        heard = heard_in(matrix)
         scale = np.mean(np.diag(scatter)[heard] / np.diag(matrix)[heard])
         return (1 - share) * scatter + share * scale * matrix
 
@@ -77,7 +77,6 @@ class Trained:
     coef: Array
     curve: list[Record]
     best: int
-    strengths: tuple[float, ...]
 
 
 class _Coefficients:
@@ -148,9 +147,8 @@ def train(
         family = _Coefficients([jax.tree.map(_wide, n) for n in networks], nodes, even)
         rest = units.select(~held_out)
         matrix, vector = rest.mean()
-        test = units.select(held_out).mean() if held_out.any() else (matrix, vector)
-        heard = np.diag(matrix) > REACHED * np.diag(matrix).max()  # the others' equations are empty
-        inverse = _inverse_covariance(rest, matrix, vector, heard)
+        test = units.select(held_out).mean()
+        inverse = _inverse_covariance(rest, matrix, vector)
         curve: list[Record] = []
         best = (np.inf, 0, family.start)
         state = _State(family, matrix, vector, inverse)
@@ -163,13 +161,17 @@ def train(
             if step - best[1] > patience or not state.advance():
                 break
         chosen = best[2]
-        return Trained(
-            family.networks(chosen), family.at(chosen), curve, best[1], tuple(float(s) for s in state.strengths)
-        )
+        return Trained(family.networks(chosen), family.at(chosen), curve, best[1])
 
 
-def _inverse_covariance(units: Units, matrix: Array, vector: Array, heard: NDArray[np.bool_]) -> Array:
+def heard_in(matrix: Array) -> NDArray[np.bool_]:
+    """Which equations of a normal matrix the data reached; the others are all but empty."""
+    return np.diag(matrix) > REACHED * np.diag(matrix).max()
+
+
+def _inverse_covariance(units: Units, matrix: Array, vector: Array) -> Array:
     """Inverse covariance of the equations that data reached, 0 for the others; residuals from a ridge solution."""
+    heard = heard_in(matrix)
     part = np.ix_(heard, heard)
     pilot = np.zeros(len(vector))
     pilot[heard] = np.linalg.solve(matrix[part] + 1e-3 * np.diag(np.diag(matrix[part])), vector[heard])

@@ -1,0 +1,17 @@
+"""What every estimator shares: scikit-learn's conventions, and a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sklearn.base import BaseEstimator
+
+
+class Saving(BaseEstimator):
+    """An estimator that can be written as plain data once it is fitted."""
+
+    def save(self, path: str | Path, overwrite: bool = False) -> None:
+        """Write the fitted estimator as plain data; :func:`trackless.load` reads it back."""
+        from trackless.files.results import save  # files know estimators, not the other way round
+
+        save(self, path, overwrite)
