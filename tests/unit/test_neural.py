@@ -109,7 +109,16 @@ def test_covariance_of_units_is_their_scatter():
     residuals = generator.multivariate_normal([0, 0], noise, size=count)
     matrices = np.broadcast_to(np.diag([1.0, 2.0]), (count, 2, 2))
     units = training.Units(matrices, residuals + matrices[0] @ [3.0, -1.0], np.ones(count))
-    np.testing.assert_allclose(units.covariance(np.array([3.0, -1.0])) * count, noise, rtol=0.05)
+    np.testing.assert_allclose(
+        units.covariance(np.array([3.0, -1.0]), np.array([True, True])) * count, noise, rtol=0.05
+    )
+
+
+def test_equations_are_judged_within_their_potential():
+    """A summed interaction has large forces; that must not silence the external potential."""
+    matrix = np.diag([1.0, 1e-3, 1e-9, 1e8, 1e2])
+    heard = training.heard_in(matrix, [slice(0, 3), slice(3, 5)])
+    assert heard.tolist() == [True, True, False, True, False]
 
 
 def test_the_kept_weights_have_the_smallest_held_out_loss(fitted):

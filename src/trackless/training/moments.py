@@ -47,7 +47,7 @@ class Units(NamedTuple):
         total = self.weights.sum()
         return self.matrices.sum(axis=0) / total, self.vectors.sum(axis=0) / total
 
-    def covariance(self, coef: Array) -> Array:
+    def covariance(self, coef: Array, heard: NDArray[np.bool_]) -> Array:
         """Covariance of b - A coef from the scatter of the units, shrunk towards the likelihood's, sigma^2/(N M T) A.
 
         Only the shape of the likelihood's covariance is used, scaled to the same mean variance of a function (at finite
@@ -57,7 +57,6 @@ class Units(NamedTuple):
         residuals = (self.vectors - self.matrices @ coef) / self.weights.mean()
         scatter = residuals.T @ residuals / len(residuals) ** 2
         share = len(coef) / (len(coef) + len(residuals))
-        heard = heard_in(matrix)
         scale = np.mean(np.diag(scatter)[heard] / np.diag(matrix)[heard])
         return (1 - share) * scatter + share * scale * matrix
 
@@ -148,7 +147,7 @@ def train(
         rest = units.select(~held_out)
         matrix, vector = rest.mean()
         test = units.select(held_out).mean()
-        inverse = _inverse_covariance(rest, matrix, vector)
+        inverse = _inverse_covariance(rest, matrix, vector, heard_in(matrix, family.slices))
         curve: list[Record] = []
         best = (np.inf, 0, family.start)
         state = _State(family, matrix, vector, inverse)
@@ -164,19 +163,19 @@ def train(
         return Trained(family.networks(chosen), family.at(chosen), curve, best[1])
 
 
-def heard_in(matrix: Array) -> NDArray[np.bool_]:
-    """Which equations of a normal matrix the data reached; the others are all but empty."""
-    return np.diag(matrix) > REACHED * np.diag(matrix).max()
+def heard_in(matrix: Array, parts: list[slice]) -> NDArray[np.bool_]:
+    """Which equations of a normal matrix the data reached, judged for V and Phi apart; the others are all but empty."""
+    sizes = np.diag(matrix)
+    return np.concatenate([sizes[part] > REACHED * sizes[part].max() for part in parts])
 
 
-def _inverse_covariance(units: Units, matrix: Array, vector: Array) -> Array:
+def _inverse_covariance(units: Units, matrix: Array, vector: Array, heard: NDArray[np.bool_]) -> Array:
     """Inverse covariance of the equations that data reached, 0 for the others; residuals from a ridge solution."""
-    heard = heard_in(matrix)
     part = np.ix_(heard, heard)
     pilot = np.zeros(len(vector))
     pilot[heard] = np.linalg.solve(matrix[part] + 1e-3 * np.diag(np.diag(matrix[part])), vector[heard])
     inverse = np.zeros_like(matrix)
-    inverse[part] = np.linalg.inv(units.covariance(pilot)[part])
+    inverse[part] = np.linalg.inv(units.covariance(pilot, heard)[part])
     return inverse
 
 
