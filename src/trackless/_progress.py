@@ -12,12 +12,13 @@ from contextvars import ContextVar
 from typing import TypeVar
 
 Item = TypeVar("Item")
-Display = Callable[[Iterable, str, int], Iterable]
+Description = str | Callable[[], str]  # a function is asked again before every item
+Display = Callable[[Iterable, Description, int], Iterable]
 
 _display: ContextVar[Display | None] = ContextVar("progress_display", default=None)
 
 
-def track(items: Iterable[Item], description: str, total: int) -> Iterable[Item]:
+def track(items: Iterable[Item], description: Description, total: int) -> Iterable[Item]:
     """Iterate over ``items``, telling the installed display how far we are."""
     display = _display.get()
     return items if display is None else display(items, description, total)

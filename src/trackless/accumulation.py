@@ -103,8 +103,6 @@ def mirror(matrices: Array) -> None:
 def _check(
     snapshots: Snapshots, external: Basis | None, interaction: Basis | None, coupling: str, matching: Matching | None
 ) -> None:
-    if not isinstance(snapshots, Snapshots):
-        raise InputError(f"snapshots: expected Snapshots, got {type(snapshots).__name__}; wrap arrays in tl.Snapshots")
     if external is None and interaction is None:
         raise InputError("external and interaction are both None: there is nothing to learn")
     for name, basis in (("external", external), ("interaction", interaction)):
@@ -114,9 +112,16 @@ def _check(
         raise InputError("center: an interaction depends on differences of positions, it has no centre")
     if matching is not None and not isinstance(matching, Matching):
         raise InputError(f"matching: expected tl.Matching(...), got {matching!r}")
+    check_snapshots(snapshots, coupling, interaction is not None)
+
+
+def check_snapshots(snapshots: Snapshots, coupling: str, interaction: bool) -> None:
+    """Refuse what nobody can learn from: single times, single particles, a mean over a number that changes."""
+    if not isinstance(snapshots, Snapshots):
+        raise InputError(f"snapshots: expected Snapshots, got {type(snapshots).__name__}; wrap arrays in tl.Snapshots")
     if coupling not in ("mean", "sum"):
         raise InputError(f"coupling: expected 'mean' or 'sum', got {coupling!r}")
-    if interaction is not None and coupling == "mean" and not snapshots.constant_count:
+    if interaction and coupling == "mean" and not snapshots.constant_count:
         raise InputError(
             "coupling='mean' divides by the number of particles, which changes within a run here; "
             "use coupling='sum' (--coupling sum)"
@@ -126,7 +131,7 @@ def _check(
             raise InputError(
                 f"run {run} has {len(snapshots.times_of(run))} snapshot; at least two times are needed to see a change"
             )
-        if interaction is not None and snapshots.counts_of(run).max() < 2:
+        if interaction and snapshots.counts_of(run).max() < 2:
             raise InputError(
                 f"run {run} has one particle: there is no interaction, use interaction=None (--interaction none)"
             )

@@ -10,7 +10,7 @@ so second derivatives cost no more than the dim + 2 columns that are carried alo
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -63,6 +63,12 @@ class Perceptron:
     activation: str
     shift: Array
     scale: Array
+
+    def scaled(self, shift: Array, scale: Array, factor: float) -> Perceptron:
+        """The same layers on other inputs, the output multiplied by a factor."""
+        weights = (*self.weights[:-1], factor * self.weights[-1])
+        biases = (*self.biases[:-1], factor * self.biases[-1])
+        return replace(self, weights=weights, biases=biases, shift=shift, scale=scale)
 
     def derivatives(self, x: ArrayLike) -> tuple[Array, Array, Array]:
         """Values (n,), gradients (n, inputs) and Laplacians (n,) at points (n, inputs)."""

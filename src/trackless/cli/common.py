@@ -48,10 +48,17 @@ def job(threads: int | None, quiet: bool) -> Iterator[Any]:
         yield lambda: round(time.perf_counter() - start, 3)
 
 
-def _bar(items: Any, description: str, total: int) -> Any:
-    from rich.progress import track
+def _bar(items: Any, description: Any, total: int) -> Any:
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    return track(items, description=f"{description:>14}", total=total, console=errors, transient=True)
+    columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=errors, transient=True) as progress:
+        text = description if callable(description) else lambda: description
+        task = progress.add_task(f"{text():>14}", total=total)
+        for item in items:
+            progress.update(task, description=f"{text():>14}")
+            yield item
+            progress.advance(task)
 
 
 def say(quiet: bool, text: str) -> None:

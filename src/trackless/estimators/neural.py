@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trackless import _progress
 from trackless._errors import InputError
-from trackless.accumulation import accumulate
-from trackless.basis import Basis, Center, placed
+from trackless.accumulation import accumulate, check_snapshots
+from trackless.basis import Basis, Center, closed_center, placed
 from trackless.estimators.least_squares import checked_sigma
 from trackless.estimators.saving import Saving
+from trackless.exploration import explore
 from trackless.moments import Moments, rule_index
 from trackless.networks import Network, Perceptron, RadialNetwork, check_activation
 from trackless.potentials import Potential, PotentialSum, RadialSum
@@ -22,17 +22,20 @@ from trackless.tensor_splines import TensorSplines
 
 Array = NDArray[np.float64]
 RADIAL = (24, 60)  # splines in the dictionaries of V and Phi
-TENSOR = (10, 13)  # per direction
-REACH = (1.0, 4.0)  # input range of the networks: external potentials vary over the cloud, interactions within it
-FOLDS = 5  # each network leaves out one of so many parts of the data
+TENSOR = (8, 18)  # per direction
+ROUTES = ("auto", "moments", "snapshots")
+DEFAULTS = {"moments": (5, 80, 15), "snapshots": (1, 200, 20)}  # networks; steps or epochs; patience
 
 
 class NeuralSelfTest(Saving):
     """Potentials as networks, trained on the self-test loss without looking at a truth.
 
-    Several networks are trained, each on four fifths of the runs and stopped by its loss on the rest; the potentials
-    are their means. Radial potentials in any dimension, and others in two, are trained on accumulated moments:
-    the network is evaluated on the nodes of a spline dictionary, so a step costs the same whatever the data size.
+    Each network is trained on four fifths of the runs (of time windows, where runs are few) and stopped by its loss on
+    the rest; the potentials are means over the networks. There are two routes. On ``"moments"`` the networks are
+    evaluated on the nodes of a spline dictionary, and a Gauss-Newton step costs the same whatever the data size: for
+    radial potentials in any dimension, and for others in two. On ``"snapshots"`` they are trained with Adam on
+    mini-batches of the data (the paper's recipe): any dimension, minutes instead of seconds. ``"auto"`` takes moments
+    where it can; ``route_`` says which it was.
 
     Parameters
     ----------
@@ -40,6 +43,7 @@ class NeuralSelfTest(Saving):
         Noise intensity of dX = -force dt + sigma dW.
     radial : bool or (bool, bool)
         Whether V and Phi depend on the distance only.
+    route : "auto", "moments" or "snapshots"
     external, interaction : bool
         False leaves that potential out.
     center : tuple of float, "mean", or None
@@ -47,14 +51,22 @@ class NeuralSelfTest(Saving):
     hidden : tuple of int
         Width of the hidden layers, all the same.
     activation : "softplus" or "tanh"
-    networks : int
-        How many are trained and averaged.
+    networks : int, optional
+        How many are trained and averaged (default: 5 on moments, 1 on snapshots).
     quadrature : "left", "trapezoid" or "cubic"
         Rule for the time integrals.
     coupling : "mean" or "sum"
         Whether the interaction force is averaged over the N particles or summed.
-    steps, patience : int
+    steps, patience : int, optional
         At most so many steps; a network stops when its held-out loss has not improved for ``patience`` of them.
+        Gauss-Newton steps on moments (80 and 15), epochs on snapshots (200 and 20).
+    learning_rates : (float, float)
+        Of V and Phi on the snapshot route, annealed to a hundredth.
+    batch : int
+        Snapshots in a mini-batch; fewer where particles are so many that memory would suffer.
+    laplacian : "exact" or "stochastic"
+        On the snapshot route, for networks that are not radial: the stochastic one (one random direction per point)
+        costs the same in every dimension.
     seed : int
         The same seed gives the same weights.
 
@@ -62,15 +74,17 @@ class NeuralSelfTest(Saving):
     ----------
     external_, interaction_ : Potential or None
         Means of the networks, evaluated exactly, without JAX.
+    route_ : "moments" or "snapshots"
     curves_ : list of (steps, 2)
         Train and held-out loss of each network.
     stopped_ : list of int
         The step whose weights were kept.
     coef_ : (K,)
-        The potentials in the dictionaries ``external_basis_`` and ``interaction_basis_``.
+        The potentials in the dictionaries ``external_basis_`` and ``interaction_basis_`` (moments only).
     loss_ : float
         The loss on all data.
     moments_ : Moments
+        Moments only.
     sigma_ : float
 
     Examples
@@ -87,20 +101,25 @@ class NeuralSelfTest(Saving):
         self,
         sigma: float | None = None,
         radial: bool | tuple[bool, bool] = True,
+        route: str = "auto",
         external: bool = True,
         interaction: bool = True,
         center: Center = None,
         hidden: tuple[int, ...] = (64, 64, 64),
         activation: str = "softplus",
-        networks: int = 5,
+        networks: int | None = None,
         quadrature: str = "trapezoid",
         coupling: str = "mean",
-        steps: int = 80,
-        patience: int = 15,
+        steps: int | None = None,
+        patience: int | None = None,
+        learning_rates: tuple[float, float] = (1e-4, 5e-4),
+        batch: int = 64,
+        laplacian: str = "exact",
         seed: int = 0,
     ) -> None:
         self.sigma = sigma
         self.radial = radial
+        self.route = route
         self.external = external
         self.interaction = interaction
         self.center: Center = center
@@ -111,32 +130,42 @@ class NeuralSelfTest(Saving):
         self.coupling = coupling
         self.steps = steps
         self.patience = patience
+        self.learning_rates = learning_rates
+        self.batch = batch
+        self.laplacian = laplacian
         self.seed = seed
 
     def fit(self, X: Snapshots | Moments, y: Any = None) -> NeuralSelfTest:
         """Train on snapshots, or on moments accumulated on spline dictionaries."""
         sigma = self._check()
-        moments = X if isinstance(X, Moments) else self._accumulate(X, *self._dictionaries(X))
-        bases = [b for b in (moments.external, moments.interaction) if b is not None]
-        if not all(isinstance(basis, (RadialSplines, TensorSplines)) for basis in bases):
-            raise InputError("networks are trained on moments of RadialSplines or TensorSplines; accumulate on those")
-        trained = self._train(moments, sigma)
-        self.moments_ = moments
+        if not isinstance(X, Moments):
+            check_snapshots(X, self.coupling, self.interaction)
+        route = self._route(X)
+        if isinstance(X, Moments):
+            result = self._fit_moments(X, sigma)
+        elif route == "moments":
+            result = self._fit_moments(accumulate(X, *self._dictionaries(), self.coupling), sigma)
+        else:
+            result = self._fit_snapshots(X, sigma)
+        self.route_ = route
         self.sigma_ = sigma
-        self.external_basis_, self.interaction_basis_ = moments.external, moments.interaction
-        self.curves_ = [np.array(result.curve) for result in trained]
-        self.stopped_ = [result.best for result in trained]
-        self.coef_ = np.mean([result.coef for result in trained], axis=0)
-        self.loss_ = moments.normal_equations(sigma, self.quadrature).loss(self.coef_)
-        self._keep_networks(trained, len(bases))
+        self.curves_, self.stopped_ = result.curves, result.stopped
+        self.external_networks_, self.interaction_networks_ = result.external, result.interaction
         self._set_potentials()
+        if route == "snapshots":
+            self.loss_ = self._loss_on(X)
         return self
 
     def score(self, X: Snapshots | Moments, y: Any = None) -> float:
         """Minus the self-test loss of the fitted potentials on other data (higher is better)."""
-        if not hasattr(self, "coef_"):
+        if not hasattr(self, "route_"):
             raise InputError("this estimator is not fitted yet; call fit first")
-        moments = X if isinstance(X, Moments) else self._accumulate(X, self.external_basis_, self.interaction_basis_)
+        if self.route_ == "snapshots":
+            return -self._loss_on(X)
+        moments = (
+            X if isinstance(X, Moments)
+            else accumulate(X, self.external_basis_, self.interaction_basis_, self.coupling)
+        )  # fmt: skip
         return -moments.normal_equations(self.sigma_, self.quadrature).loss(self.coef_)
 
     def _check(self) -> float:
@@ -146,85 +175,120 @@ class NeuralSelfTest(Saving):
             raise InputError("external and interaction are both left out: there is nothing to learn")
         if not self.hidden or len(set(self.hidden)) != 1 or min(self.hidden) < 1:
             raise InputError(f"hidden: expected equal widths such as (64, 64, 64), got {self.hidden!r}")
-        for name in ("networks", "steps", "patience"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name}: expected at least 1, got {getattr(self, name)!r}")
+        for name in ("networks", "steps", "patience", "batch"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise InputError(f"{name}: expected at least 1, got {value!r}")
+        if len(self.learning_rates) != 2 or min(self.learning_rates) <= 0:
+            raise InputError(
+                f"learning_rates: expected two positive numbers, for V and Phi, got {self.learning_rates!r}"
+            )
+        for name, offered in (("route", ROUTES), ("laplacian", ("exact", "stochastic")), ("coupling", ("mean", "sum"))):
+            if getattr(self, name) not in offered:
+                raise InputError(f"{name}: expected {', '.join(map(repr, offered))}, got {getattr(self, name)!r}")
         return checked_sigma(self.sigma)
 
-    def _dictionaries(self, snapshots: Snapshots) -> tuple[Basis | None, Basis | None]:
-        radial = self.radial if isinstance(self.radial, tuple) else (self.radial, self.radial)
-        if not all(radial) and snapshots.dim != 2:
+    def _radial(self) -> tuple[bool, bool]:
+        return self.radial if isinstance(self.radial, tuple) else (self.radial, self.radial)
+
+    def _route(self, data: Snapshots | Moments) -> str:
+        """Which route is taken; an error names the one that works."""
+        if isinstance(data, Moments):
+            if self.route == "snapshots":
+                raise InputError("route='snapshots' trains on snapshots, but moments were given; leave out route")
+            return "moments"
+        shapes = [
+            shape for shape, wanted in zip(self._radial(), (self.external, self.interaction), strict=True) if wanted
+        ]
+        reduces = all(shapes) or data.dim == 2
+        if self.route == "moments" and not reduces:
             raise InputError(
-                f"radial=False: networks that are not radial are trained in two dimensions so far, the data have "
-                f"{snapshots.dim}; use radial=True"
+                f"route='moments': networks that are not radial are trained on moments in two dimensions, the data "
+                f"have {data.dim}; use route='snapshots' or radial=True"
             )
+        route = "moments" if self.route == "moments" or (self.route == "auto" and reduces) else "snapshots"
+        if route == "snapshots" and data.box is not None:
+            raise InputError(
+                "the snapshot route knows no periodic box: a network does not end smoothly at half the box; use radial "
+                "potentials and route='moments'"
+            )
+        return route
+
+    def _dictionaries(self) -> tuple[Basis | None, Basis | None]:
         families: list[Basis | None] = []
         for k, wanted in enumerate((self.external, self.interaction)):
             if not wanted:
                 families.append(None)
-            elif radial[k]:
+            elif self._radial()[k]:
                 families.append(RadialSplines(RADIAL[k], center=self.center if k == 0 else None))
             else:
                 families.append(TensorSplines(TENSOR[k], complete=True))
         return families[0], families[1]
 
-    def _accumulate(self, snapshots: Snapshots, external: Basis | None, interaction: Basis | None) -> Moments:
-        return accumulate(snapshots, external, interaction, self.coupling)
+    def _recipe(self, route: str, sigma: float, center: tuple[float, ...] | None) -> Any:
+        from trackless.training.recipe import Recipe  # JAX is imported only where it is used: it takes a second
 
-    def _train(self, moments: Moments, sigma: float) -> list[Any]:
-        import jax  # only here: importing it takes a second
+        given = (self.networks, self.steps, self.patience)
+        networks, steps, patience = (d if g is None else g for g, d in zip(given, DEFAULTS[route], strict=True))
+        return Recipe(
+            sigma=sigma, wanted=(self.external, self.interaction), radial=self._radial(), center=center,
+            hidden=tuple(self.hidden), activation=self.activation, networks=networks, quadrature=self.quadrature,
+            coupling=self.coupling, steps=steps, patience=patience, seed=self.seed,
+        )  # fmt: skip
 
-        from trackless.training.dictionary import nodes_of
-        from trackless.training.moments import Units, train
-        from trackless.training.network import new_network
+    def _fit_moments(self, moments: Moments, sigma: float) -> Any:
+        from trackless.training.moments import train_on_moments
 
-        units = Units(*moments.unit_equations(sigma, self.quadrature))
-        count = len(units.weights)
-        if count < 2:
-            raise InputError("networks need at least two runs or time windows: some to train on, some to stop by")
-        roles = [k for k, basis in enumerate((moments.external, moments.interaction)) if basis is not None]
-        bases = [(moments.external, moments.interaction)[k] for k in roles]
-        nodes = [nodes_of(basis) for basis in bases if basis is not None]
-        even = [k == 1 and isinstance(basis, TensorSplines) for k, basis in zip(roles, bases, strict=True)]
-        energy = _energy_units(moments, sigma)
-        keys = jax.random.split(jax.random.PRNGKey(self.seed), self.networks)
-        trained = []
-        for i in _progress.track(range(self.networks), "training", self.networks):
-            start = [
-                new_network(tuple(self.hidden), self.activation, node.points, REACH[k], energy[k], key)
-                for k, node, key in zip(roles, nodes, jax.random.split(keys[i], len(nodes)), strict=True)
-            ]
-            held_out = np.arange(count) % min(FOLDS, count) == i % min(FOLDS, count)
-            trained.append(train(start, nodes, even, units, held_out, self.steps, self.patience))
-        return trained
+        bases = (moments.external, moments.interaction)
+        if not all(isinstance(basis, (RadialSplines, TensorSplines)) for basis in bases if basis is not None):
+            raise InputError("networks are trained on moments of RadialSplines or TensorSplines; accumulate on those")
+        shapes = tuple(not isinstance(basis, TensorSplines) for basis in bases)
+        result = train_on_moments(moments, self._recipe("moments", sigma, None)._replace(radial=shapes))
+        self.moments_ = moments
+        self.external_basis_, self.interaction_basis_ = bases
+        self.center_ = getattr(moments.external, "center", None)
+        self.radial_ = shapes
+        assert result.coef is not None
+        self.coef_ = result.coef
+        self.loss_ = moments.normal_equations(sigma, self.quadrature).loss(self.coef_)
+        return result
 
-    def _keep_networks(self, trained: list[Any], potentials: int) -> None:
-        from trackless.training.network import plain
+    def _fit_snapshots(self, snapshots: Snapshots, sigma: float) -> Any:
+        from trackless.training.snapshots import Descent, train_on_snapshots
 
-        kept = [tuple(plain(result.networks[k]) for result in trained) for k in range(potentials)]
-        self.external_networks_: tuple[Perceptron, ...] = kept.pop(0) if self.external_basis_ is not None else ()
-        self.interaction_networks_: tuple[Perceptron, ...] = kept.pop(0) if kept else ()
+        for name in ("moments_", "external_basis_", "interaction_basis_", "coef_"):  # of an earlier fit
+            if hasattr(self, name):
+                delattr(self, name)
+        self.radial_ = self._radial()
+        self.center_ = None
+        if self.external and self.radial_[0]:
+            self.center_ = closed_center(self.center, explore(snapshots), "external")
+        if sigma == 0:
+            raise InputError("sigma=0: the snapshot route measures energies in sigma^2; use route='moments'")
+        rates = (float(self.learning_rates[0]), float(self.learning_rates[1]))
+        descent = Descent(rates, self.batch, self.laplacian == "stochastic")
+        return train_on_snapshots(snapshots, self._recipe("snapshots", sigma, self.center_), descent)
+
+    def _loss_on(self, data: Snapshots | Moments) -> float:
+        if isinstance(data, Moments):
+            raise InputError("networks trained on snapshots are scored on snapshots, not on moments")
+        from trackless.training.snapshots import loss_of
+
+        recipe = self._recipe("snapshots", self.sigma_, self.center_)._replace(radial=self.radial_)
+        return loss_of(self.external_networks_, self.interaction_networks_, data, recipe)
 
     def _set_potentials(self) -> None:
-        self.external_ = _mean(self.external_networks_, self.external_basis_, even=False)
-        self.interaction_ = _mean(self.interaction_networks_, self.interaction_basis_, even=True)
+        self.external_ = _mean(self.external_networks_, self.radial_[0], self.center_, even=False)
+        self.interaction_ = _mean(self.interaction_networks_, self.radial_[1], None, even=True)
 
 
-def _energy_units(moments: Moments, sigma: float) -> tuple[float, float]:
-    """What V and Phi are measured in while training: sigma^2, for a summed Phi divided by the number of particles."""
-    unit = sigma**2 if sigma > 0 else 1.0
-    if moments.coupling == "mean":
-        return unit, unit
-    durations = (moments.span[:, :, 1] - moments.span[:, :, 0]).sum(axis=1)
-    particles = moments.weight[:, :, 0, 0].sum() / (moments.runs * durations).sum()
-    return unit, unit / max(particles, 1.0)
-
-
-def _mean(networks: tuple[Perceptron, ...], basis: Basis | None, even: bool) -> Potential | None:
+def _mean(
+    networks: tuple[Perceptron, ...], radial: bool, center: tuple[float, ...] | None, even: bool
+) -> Potential | None:
     """The mean of some networks as a potential."""
-    if basis is None:
+    if not networks:
         return None
     weights = (1.0 / len(networks),) * len(networks)
-    if isinstance(basis, RadialSplines):
-        return placed(RadialSum(tuple(RadialNetwork(n) for n in networks), weights), basis.center)
+    if radial:
+        return placed(RadialSum(tuple(RadialNetwork(n) for n in networks), weights), center)
     return PotentialSum(tuple(Network(n, even) for n in networks), weights)

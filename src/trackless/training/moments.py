@@ -12,7 +12,8 @@ strengths follow from the data (MacKay's evidence updates: lambda = parameters t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -22,11 +23,17 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from numpy.typing import NDArray
 
-from trackless.training.dictionary import Nodes
+from trackless import _progress
+from trackless._errors import InputError
+from trackless.moments import Moments
+from trackless.training.dictionary import Nodes, nodes_of
+from trackless.training.network import plain
+from trackless.training.recipe import Ensemble, Recipe, describe
 
 Array = NDArray[np.float64]
 STRENGTH = 10.0  # lambda to start from
 UPDATES = 0.05  # lambdas are updated once a step lowers the objective by less than this part of the unknowns
+FLOOR = 1e-10  # eigenvalues of A below this part of the largest are as good as zero
 REACHED = 1e-5  # equations of functions with less than this part of the largest force say nothing
 GROW, SHRINK = 5.0, 4.0  # damping after a step that failed, and after one that did not
 
@@ -50,32 +57,27 @@ class Units(NamedTuple):
     def covariance(self, coef: Array, heard: NDArray[np.bool_]) -> Array:
         """Covariance of b - A coef from the scatter of the units, shrunk towards the likelihood's, sigma^2/(N M T) A.
 
-        Only the shape of the likelihood's covariance is used, scaled to the same mean variance of a function (at finite
-        dt it is too small): so the units of V and Phi do not matter.
+        Only the shape of the likelihood's covariance is used, scaled to the same mean variance (at finite dt it is too
+        small), and only as much of it as the number of units asks for: the share that minimises the expected squared
+        error where the likelihood's covariance is the identity (Ledoit and Wolf, J. Multivariate Anal. 88, 2004). Rows
+        and columns of functions that are not ``heard`` are zero.
         """
-        matrix, _ = self.mean()
-        residuals = (self.vectors - self.matrices @ coef) / self.weights.mean()
-        scatter = residuals.T @ residuals / len(residuals) ** 2
-        share = len(coef) / (len(coef) + len(residuals))
-        scale = np.mean(np.diag(scatter)[heard] / np.diag(matrix)[heard])
-        return (1 - share) * scatter + share * scale * matrix
-
-
-class Record(NamedTuple):
-    """One step of the learning curve."""
-
-    train: float
-    held_out: float
-
-
-@dataclass
-class Trained:
-    """Weights with the smallest held-out loss, and how training went."""
-
-    networks: list[Any]
-    coef: Array
-    curve: list[Record]
-    best: int
+        matrix = self.mean()[0][np.ix_(heard, heard)]
+        residuals = ((self.vectors - self.matrices @ coef) / self.weights.mean())[:, heard]
+        sizes, vectors = np.linalg.eigh(matrix)
+        sizes = np.maximum(sizes, FLOOR * sizes.max())
+        white = residuals @ (vectors / np.sqrt(sizes))
+        squares = (white**2).sum(axis=1)
+        scale = squares.mean() / white.shape[1]
+        scatter = white.T @ white / len(white)
+        distance = ((scatter - scale * np.eye(len(scatter))) ** 2).sum()
+        noise = ((squares**2).mean() - (scatter**2).sum()) / len(white)
+        share = min(noise / distance, 1.0) if distance > 0 else 1.0
+        back = vectors * np.sqrt(sizes)
+        shrunk = back @ ((1 - share) * scatter + share * scale * np.eye(len(scatter))) @ back.T
+        result = np.zeros((len(heard), len(heard)))
+        result[np.ix_(heard, heard)] = shrunk / len(white)
+        return result
 
 
 class _Coefficients:
@@ -124,10 +126,47 @@ class _Coefficients:
         ]
 
 
+def train_on_moments(moments: Moments, recipe: Recipe) -> Ensemble:
+    """Train the networks of an ensemble on the moments of spline dictionaries, one after the other."""
+    units = Units(*moments.unit_equations(recipe.sigma, recipe.quadrature))
+    if len(units.weights) < 2:
+        raise InputError("networks need at least two runs or time windows: some to train on, some to stop by")
+    bases = (moments.external, moments.interaction)
+    nodes = [None if basis is None else nodes_of(basis) for basis in bases]
+    points = [None if node is None else node.points for node in nodes]
+    even = [role == 1 and not recipe.radial[1] for role, basis in enumerate(bases) if basis is not None]
+    kept: list[list[Any]] = [[], []]
+    curves, stopped, coefs = [], [], []
+    for member in range(recipe.networks):
+        start = recipe.new_networks(points, _energy_units(moments, recipe.sigma), member)
+        roles = [role for role, network in enumerate(start) if network is not None]
+        curve: list[tuple[float, float]] = []
+        steps = _progress.track(range(recipe.steps), partial(describe, member, recipe, curve), recipe.steps)
+        present = [n for n in start if n is not None], [n for n in nodes if n is not None]
+        held_out = recipe.left_out(member, len(units.weights))
+        networks, coef, best = train(*present, even, units, held_out, steps, recipe.patience, curve)
+        for role, network in zip(roles, networks, strict=True):
+            kept[role].append(plain(network))
+        curves.append(np.array(curve))
+        stopped.append(best)
+        coefs.append(coef)
+    return Ensemble(tuple(kept[0]), tuple(kept[1]), curves, stopped, np.mean(coefs, axis=0))
+
+
+def _energy_units(moments: Moments, sigma: float) -> tuple[float, float]:
+    """What V and Phi are measured in while training: sigma^2, for a summed Phi divided by the number of particles."""
+    unit = sigma**2 if sigma > 0 else 1.0
+    if moments.coupling == "mean":
+        return unit, unit
+    durations = (moments.span[:, :, 1] - moments.span[:, :, 0]).sum(axis=1)
+    particles = moments.weight[:, :, 0, 0].sum() / (moments.runs * durations).sum()
+    return unit, unit / max(particles, 1.0)
+
+
 def train(
-    networks: list[Any], nodes: list[Nodes], even: list[bool], units: Units, held_out: NDArray[np.bool_], steps: int,
-    patience: int,
-) -> Trained:  # fmt: skip
+    networks: list[Any], nodes: list[Nodes], even: list[bool], units: Units, held_out: NDArray[np.bool_],
+    steps: Iterable[int], patience: int, curve: list[tuple[float, float]],
+) -> tuple[list[Any], Array, int]:  # fmt: skip
     """Train networks on moments until the held-out loss has not improved for ``patience`` steps.
 
     Parameters
@@ -141,6 +180,13 @@ def train(
     units : Units
     held_out : (units,) bool
         Units that training does not see; their loss decides when to stop.
+    steps : iterable of int
+    curve : list
+        Train and held-out loss are added to it at every step.
+
+    Returns
+    -------
+    Networks and coefficients (K,) with the smallest held-out loss, and the step they are from.
     """
     with jax.enable_x64(True):
         family = _Coefficients([jax.tree.map(_wide, n) for n in networks], nodes, even)
@@ -148,19 +194,17 @@ def train(
         matrix, vector = rest.mean()
         test = units.select(held_out).mean()
         inverse = _inverse_covariance(rest, matrix, vector, heard_in(matrix, family.slices))
-        curve: list[Record] = []
         best = (np.inf, 0, family.start)
         state = _State(family, matrix, vector, inverse)
-        for step in range(steps):
-            loss = _loss(matrix, vector, state.coef)
+        for step in steps:
             missed = _loss(*test, state.coef)
-            curve.append(Record(loss, missed))
+            curve.append((_loss(matrix, vector, state.coef), missed))
             if missed < best[0]:
                 best = (missed, step, list(state.weights))
             if step - best[1] > patience or not state.advance():
                 break
         chosen = best[2]
-        return Trained(family.networks(chosen), family.at(chosen), curve, best[1])
+        return family.networks(chosen), family.at(chosen), best[1]
 
 
 def heard_in(matrix: Array, parts: list[slice]) -> NDArray[np.bool_]:

@@ -46,13 +46,24 @@ def new_network(
 def plain(network: Scaled) -> Perceptron:
     """The trained network as arrays."""
     layers = network.layers.layers
-    units = (*[1.0] * (len(layers) - 1), network.unit)
-    weights = [np.asarray(layer.weight, dtype=float).reshape(-1, layer.weight.shape[-1]) for layer in layers]
-    biases = [np.asarray(layer.bias, dtype=float).reshape(-1) for layer in layers]
     return Perceptron(
-        weights=tuple(unit * weight for unit, weight in zip(units, weights, strict=True)),
-        biases=tuple(unit * bias for unit, bias in zip(units, biases, strict=True)),
+        weights=tuple(np.asarray(layer.weight, dtype=float).reshape(-1, layer.weight.shape[-1]) for layer in layers),
+        biases=tuple(np.asarray(layer.bias, dtype=float).reshape(-1) for layer in layers),
         activation=network.activation,
         shift=np.asarray(network.shift, dtype=float),
         scale=np.asarray(network.scale, dtype=float),
-    )
+    ).scaled(np.asarray(network.shift, dtype=float), np.asarray(network.scale, dtype=float), network.unit)
+
+
+def trainable(network: Perceptron) -> Scaled:
+    """The inverse of :func:`plain`."""
+    *hidden, _ = network.weights
+    shape = (network.weights[0].shape[1], "scalar", len(hidden[0]), len(hidden), ACTIVATIONS[network.activation])
+    layers = eqx.nn.MLP(*shape, key=jax.random.PRNGKey(0))
+    arrays = [
+        jax.numpy.asarray(a, jax.numpy.float32)
+        for pair in zip(network.weights, network.biases, strict=True)
+        for a in pair
+    ]
+    layers = eqx.tree_at(lambda m: [a for layer in m.layers for a in (layer.weight, layer.bias)], layers, arrays)
+    return Scaled(layers, tuple(network.shift.tolist()), tuple(network.scale.tolist()), network.activation, 1.0)
