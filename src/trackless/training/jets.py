@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from trackless.training.network import ACTIVATIONS, Scaled
+from trackless.training.network import Scaled
 
 CHUNK = 1 << 15  # points whose layers are in memory together
 NEAREST = 1e-6  # distances in units of the cloud's size below which a radial Laplacian is cut off
@@ -67,7 +67,7 @@ def values(network: Scaled, points: Any) -> Any:
     hidden, row, constant = _layers(network)
     y = _inputs(network, points)
     for weight, bias in hidden:
-        y = ACTIVATIONS[network.activation](weight @ y + bias)
+        y = DERIVATIVES[network.activation](weight @ y + bias)[0]
     return row @ y + constant
 
 
