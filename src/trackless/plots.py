@@ -111,17 +111,60 @@ def particles(axis: Axes, snapshots: Snapshots, run: int = 0, frames: tuple[int,
     return axis
 
 
-def contours(axis: Axes, potential: Potential, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> Axes:
-    """Contours of a potential in two dimensions between ``lower`` and ``upper``, its minimum set to 0."""
+def contours(
+    axis: Axes,
+    potential: Potential,
+    lower: NDArray[np.float64],
+    upper: NDArray[np.float64],
+    levels: NDArray[np.float64] | int = 14,
+    beside: Sequence[Axes] | None = (),
+) -> Axes:
+    """Contours of a potential in two dimensions between ``lower`` and ``upper``, its minimum set to 0.
+
+    The colours' key stands at the right of the axis, and of those in ``beside``; None for no key.
+    """
     x, y = (np.linspace(lower[k], upper[k], 120) for k in (0, 1))
     points = np.stack(np.meshgrid(x, y), axis=-1)
     values = potential(points)
-    image = axis.contourf(x, y, values - values.min(), levels=14, cmap="viridis")
-    axis.figure.colorbar(image, ax=axis)
+    extend = "neither" if isinstance(levels, int) else "max"
+    image = axis.contourf(x, y, values - values.min(), levels=levels, cmap="viridis", extend=extend)
+    if beside is not None:
+        axis.figure.colorbar(image, ax=[*beside, axis])
     axis.set_aspect("equal")
     axis.set_xlabel("$x_1$")
     axis.set_ylabel("$x_2$")
     return axis
+
+
+def contour_row(
+    axes: Sequence[Axes], potentials: Mapping[str, Potential | None], sample: NDArray[np.float64]
+) -> Sequence[Axes]:  # fmt: skip
+    """Contours of several potentials side by side, on the same levels and where the data were.
+
+    Parameters
+    ----------
+    axes : sequence of matplotlib Axes
+    potentials : dict
+        Title -> potential in two dimensions; the first one sets the levels.
+    sample : (Q, 2)
+        Explored positions or displacements; contours cover 98 % of them in each direction, and what lies outside an
+        ellipse around 99 % of them is veiled.
+    """
+    low, high = np.quantile(sample, [0.01, 0.99], axis=0)
+    grid = np.stack(np.meshgrid(*(np.linspace(low[k], high[k], 60) for k in (0, 1))), axis=-1)
+    given = {title: potential for title, potential in potentials.items() if potential is not None}
+    values = next(iter(given.values()))(grid)
+    levels = np.linspace(0.0, float(np.ptp(values)), 15)
+    middle, spread = sample.mean(axis=0), np.linalg.inv(np.atleast_2d(np.cov(sample.T)))
+    distance = np.einsum("...i,ij,...j->...", grid - middle, spread, grid - middle)
+    edge = float(np.quantile(np.einsum("ni,ij,nj->n", sample - middle, spread, sample - middle), 0.99))
+    used = list(axes)[: len(given)]
+    for axis, (title, potential) in zip(used, given.items(), strict=True):
+        contours(axis, potential, low, high, levels, used[:-1] if axis is used[-1] else None).set_title(title)
+        veil = [edge, max(float(distance.max()), edge) * 1.01]
+        axis.contourf(grid[..., 0], grid[..., 1], distance, levels=veil, colors="white", alpha=0.7)
+        axis.contour(grid[..., 0], grid[..., 1], distance, levels=[edge], colors="white", linewidths=1)
+    return axes
 
 
 def fit_figure(fits: Mapping[str, Any], snapshots: Snapshots, truth: Any = None, title: str = "") -> Figure:

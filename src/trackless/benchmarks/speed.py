@@ -17,6 +17,7 @@ from trackless._threads import run as run_threads
 from trackless.accumulation import accumulate, closed_bases
 from trackless.basis import Basis
 from trackless.benchmarks import baselines
+from trackless.benchmarks.training import throughput
 from trackless.matching import TOLERANCE, Matching
 from trackless.quadrature import weights
 from trackless.radial_splines import RadialSplines
@@ -38,7 +39,7 @@ class Comparison(NamedTuple):
 
 
 def measure(quick: bool = False, seed: int = 0) -> list[Comparison]:
-    """Accumulation on two bases, matching, simulation, and how far the kernel is from the processor's peak."""
+    """Accumulation on two bases, how far it is from the processor's peak, matching, simulation, training."""
     model = models.reference()
     runs = 200 if quick else 2000
     data = simulate(model, runs=runs, step=1e-3, observe_every=1e-3, seed=seed, labeled=True)
@@ -51,7 +52,14 @@ def measure(quick: bool = False, seed: int = 0) -> list[Comparison]:
     share = f"{pairs * FLOPS_PER_PAIR / peak:.0%} of {peak / 1e9:.0f} GFlop/s"
     speed = Comparison("pairs per second, and share of the peak", f"{pairs / 1e6:.0f} M/s", share, None)
     matching = [_matching(data, Matching(name, sigma=1.0), quick) for name in ("assignment", "sinkhorn")]
-    return [four, hundred, speed, *matching, _simulation(model, quick, seed)]
+    training = [_training(radial, quick, seed) for radial in (True, False)]
+    return [four, hundred, speed, *matching, _simulation(model, quick, seed), *training]
+
+
+def _training(radial: bool, quick: bool, seed: int) -> Comparison:
+    ours, plain = throughput(radial, quick, seed)
+    what = f"train networks on snapshots of 10 particles, {'radial' if radial else 'not radial'}"
+    return Comparison(what, f"{ours:.0f} /s", f"{plain:.0f} /s (Hessians in JAX)", ours / plain)
 
 
 def _accumulation(

@@ -16,7 +16,7 @@ def benchmark(
     threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure speed as ratios against plain NumPy, in one run on this machine."""
+    """Measure speed as ratios against plain NumPy (and plain JAX), in one run on this machine."""
     with job(threads, as_json) as clock:
         from trackless.benchmarks.speed import measure
 
@@ -24,7 +24,7 @@ def benchmark(
         if as_json:
             print_json({"results": [r._asdict() for r in results], "seconds": clock()})
             return
-        table = Table("what", "ours", "plain NumPy", "ratio")
+        table = Table("what", "ours", "plain", "ratio")
         for r in results:
             table.add_row(r.what, r.ours, r.baseline, f"{r.ratio:.0f} x" if r.ratio is not None else "")
         console.print(table)

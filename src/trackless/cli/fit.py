@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,16 +23,7 @@ from trackless.cli.common import (
     save_figure,
     say,
 )
-
-
-class Method(StrEnum):
-    """Estimators."""
-
-    self_test = "self-test"
-    labeled = "labeled"
-    sinkhorn = "sinkhorn"
-    assignment = "assignment"
-    barycentric = "barycentric"
+from trackless.cli.methods import Method, Options, plan
 
 
 def fit(
@@ -47,18 +37,24 @@ def fit(
     method: Annotated[
         Method,
         typer.Option(
-            help="self-test needs no labels and no matching. For comparison: labeled follows the particles of a file "
-            "that names them; sinkhorn, assignment and barycentric guess who is who from frame to frame first."
+            help="self-test needs no labels and no matching; neural is the same with networks. For comparison: labeled "
+            "follows the particles of a file that names them; sinkhorn, assignment and barycentric guess who is who "
+            "from frame to frame first."
         ),
     ] = Method.self_test,
     dt: Annotated[float | None, typer.Option(help="Time between frames, where the file counts frames.")] = None,
     external: Annotated[
-        str | None, typer.Option(help="Family for V: splines:8 (default), or rbf:COUNT, tensor:COUNT, none.")
+        str | None,
+        typer.Option(
+            help="Family for V: splines:8 (default), or rbf:COUNT, tensor:COUNT, none. With neural: radial (default), "
+            "free (not radial), none."
+        ),
     ] = None,
     interaction: Annotated[str | None, typer.Option(help="Family for Phi: splines:24 (default), or as for V.")] = None,
     center: Annotated[str, typer.Option(help="Centre of a radial V: mean (of the positions) or origin.")] = "mean",
     model: Annotated[
-        ModelName | None, typer.Option(help="Use this system's own functions and compare with its truth.")
+        ModelName | None,
+        typer.Option(help="Compare with the truth of this system, and (except neural) use its own functions."),
     ] = None,
     quadrature: Annotated[
         str | None, typer.Option(help="Time integration of the self-test: trapezoid (default), left or cubic.")
@@ -66,8 +62,12 @@ def fit(
     max_distance: Annotated[
         float | None, typer.Option(help="When matching: moves longer than this are not believed.")
     ] = None,
-    regularization: Annotated[str, typer.Option(help="lcurve, cv, or a number.")] = "cv",
+    regularization: Annotated[str | None, typer.Option(help="cv (default), lcurve, or a number.")] = None,
     coupling: Annotated[str, typer.Option(help="Force averaged (mean) or summed (sum) over the others.")] = "mean",
+    route: Annotated[
+        str | None, typer.Option(help="Train networks on moments or snapshots; auto (default) chooses.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Of the networks' first weights.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Save the fit to this file.")] = None,
     figure: Annotated[Path | None, typer.Option(help="Draw V' and Phi' (.png, .pdf or .svg).")] = None,
     threads: Threads = None,
@@ -83,35 +83,14 @@ def fit(
         for target in (output, figure):
             if target is not None:
                 check_target(target, force)
-        if center not in ("mean", "origin"):
-            raise InputError(f"--center: expected mean or origin, got {center!r}")
-        if model is not None and (external or interaction):
-            raise InputError("--model uses that system's own functions; leave out --external and --interaction")
-        if model is not None and coupling != "mean":
-            raise InputError("--model: its truth is meant with mean coupling; leave out --coupling, or --model")
         truth = tl.models.ALL[model.value]() if model is not None else None
-        families = (
-            (truth.external_basis, truth.interaction_basis)
-            if truth is not None
-            else (
-                _family("--external", external or "splines:8", center),
-                _family("--interaction", interaction or "splines:24", "origin"),
+        estimator, assumed = plan(
+            Options(
+                method, sigma, external, interaction, center, truth, quadrature, max_distance, regularization, coupling,
+                route, seed,
             )
-        )
-        strength = regularization if regularization in ("lcurve", "cv") else _number("--regularization", regularization)
-        shared = {"sigma": sigma, "regularization": strength, "coupling": coupling}
-        estimator = _estimator(method, families, quadrature, max_distance, shared)
+        )  # fmt: skip
         snapshots = tl.read(data if len(data) > 1 else data[0], dt=dt)
-        about = "origin" if model is not None else center
-        shape = (
-            f"radial V about the {about}, "
-            if families[0] is not None and not isinstance(families[0], tl.TensorSplines)
-            else ""
-        )
-        how = {Method.self_test: f"{quadrature or 'trapezoid'} rule", Method.labeled: "particles followed by label"}
-        how[Method.barycentric] = "particles sent to their mean target"
-        followed = how.get(method, f"particles matched by {method.value}")
-        assumed = f"{shape}{coupling} coupling, {followed}, ridge by {regularization}"
         say(as_json, f"{snapshots}\nassumed: {assumed}")
         fitted = estimator.fit(snapshots)
         scores = tl.gradient_errors(fitted, truth, snapshots) if truth is not None else None
@@ -121,65 +100,76 @@ def fit(
             from trackless.plots import fit_figure
 
             save_figure(fit_figure({"learnt": fitted}, snapshots, truth), figure, force)
-        known = truth.coefficients if truth is not None else (None,) * len(fitted.coef_)
-        table = {
-            name: {"truth": exact, "learnt": float(value)}
-            for name, exact, value in zip(fitted.moments_.names, known, fitted.coef_, strict=True)
-        }
-        matched = {
-            "matched_fraction": getattr(fitted, "matched_fraction_", None),
-            "dropped_fraction": getattr(fitted, "dropped_fraction_", None),
-            "unfinished_plans": fitted.tally_.unfinished if method is not Method.self_test else 0,
-        }
+        errors = {"errors": scores._asdict()} if scores is not None else {}
         if as_json:
-            summary = {
-                "method": method.value, "coefficients": table, "lambda": fitted.lambda_, "loss": fitted.loss_,
-                "sigma": fitted.sigma_, "condition_numbers": fitted.condition_numbers_, "seconds": clock(),
-            }  # fmt: skip
-            summary |= matched if method is not Method.self_test else {}
-            print_json(summary | ({"errors": scores._asdict()} if scores is not None else {}))
+            print_json(_summary(method, fitted, truth) | {"seconds": clock()} | errors)
             return
-        if truth is not None:
-            print_coefficients(table)
-        else:
-            _print_slopes(fitted, snapshots)
-        conditions = ", ".join(f"{name} {value:.3g}" for name, value in fitted.condition_numbers_.items())
-        console.print(f"loss {fitted.loss_:.5g}, ridge {fitted.lambda_:.3g}, condition numbers: {conditions}")
-        if fitted.condition_numbers_["all"] > 1e10:
-            console.print(
-                "[yellow]The data hardly tell these functions apart: use fewer, or do not trust details.[/yellow]"
-            )
-        if method is not Method.self_test:
-            origin = "given" if sigma is not None else "from the residuals"
-            console.print(f"{fitted.matching_report_}\nsigma {fitted.sigma_:.4g} ({origin})", highlight=False)
+        _print(method, fitted, truth, snapshots, given_sigma=sigma is not None)
         if scores is not None:
-            console.print(f"gradient error of V {scores.external:.1%}, of Phi {scores.interaction:.1%}")
+            parts = [f"of {name} {value:.1%}" for name, value in zip(("V", "Phi"), scores, strict=True)]
+            console.print(f"gradient error {', '.join(parts)}")
         for target, what in ((output, "fit"), (figure, "picture")):
             if target is not None:
                 console.print(f"The {what} is in [bold]{escape(str(target))}[/bold].", highlight=False)
 
 
-def _estimator(
-    method: Method,
-    families: tuple[Any, Any],
-    quadrature: str | None,
-    max_distance: float | None,
-    shared: dict[str, Any],
-) -> Any:
-    """The estimator a method names; an option it cannot honour is an error."""
-    import trackless as tl
+def _coefficients(fitted: Any, truth: Any) -> dict[str, dict[str, float | None]]:
+    known = truth.coefficients if truth is not None else (None,) * len(fitted.coef_)
+    return {
+        name: {"truth": exact, "learnt": float(value)}
+        for name, exact, value in zip(fitted.moments_.names, known, fitted.coef_, strict=True)
+    }
 
-    if method is not Method.self_test and quadrature is not None:
-        raise typer.BadParameter(f"belongs to the self-test, not to --method {method.value}", param_hint="--quadrature")
-    if method in (Method.self_test, Method.labeled) and max_distance is not None:
-        raise typer.BadParameter(f"--method {method.value} does no matching", param_hint="--max-distance")
-    if method is Method.self_test:
-        if shared["sigma"] is None:
-            raise typer.BadParameter("the self-test needs the noise intensity (sigma^2 = 2 D)", param_hint="--sigma")
-        return tl.SelfTest(*families, quadrature=quadrature or "trapezoid", **shared)
-    if method is Method.labeled:
-        return tl.LabeledMLE(*families, **shared)
-    return tl.SinkhornMLE(*families, matching=method.value, max_distance=max_distance, **shared)
+
+def _summary(method: Method, fitted: Any, truth: Any) -> dict[str, Any]:
+    """What --json prints."""
+    shared = {"method": method.value, "loss": fitted.loss_, "sigma": fitted.sigma_}
+    if method is Method.neural:
+        held_out = [float(curve[best, 1]) for curve, best in zip(fitted.curves_, fitted.stopped_, strict=True)]
+        return shared | {"route": fitted.route_, "stopped": fitted.stopped_, "held_out_losses": held_out}
+    shared |= {
+        "coefficients": _coefficients(fitted, truth), "lambda": fitted.lambda_,
+        "condition_numbers": fitted.condition_numbers_,
+    }  # fmt: skip
+    if method.follows:
+        shared |= {
+            "matched_fraction": fitted.matched_fraction_, "dropped_fraction": fitted.dropped_fraction_,
+            "unfinished_plans": fitted.tally_.unfinished,
+        }  # fmt: skip
+    return shared
+
+
+def _print(method: Method, fitted: Any, truth: Any, snapshots: Any, given_sigma: bool) -> None:
+    if truth is not None and method is not Method.neural:
+        print_coefficients(_coefficients(fitted, truth))
+    else:
+        _print_slopes(fitted, snapshots)
+    if method is Method.neural:
+        _print_training(fitted)
+        return
+    conditions = ", ".join(f"{name} {value:.3g}" for name, value in fitted.condition_numbers_.items())
+    console.print(f"loss {fitted.loss_:.5g}, ridge {fitted.lambda_:.3g}, condition numbers: {conditions}")
+    if fitted.condition_numbers_["all"] > 1e10:
+        console.print(
+            "[yellow]The data hardly tell these functions apart: use fewer, or do not trust details.[/yellow]"
+        )
+    if method.follows:
+        origin = "given" if given_sigma else "from the residuals"
+        console.print(f"{fitted.matching_report_}\nsigma {fitted.sigma_:.4g} ({origin})", highlight=False)
+
+
+def _print_training(fitted: Any) -> None:
+    unit = "step" if fitted.route_ == "moments" else "epoch"
+    many = len(fitted.stopped_) > 1
+    stopped = ", ".join(str(best + 1) for best in fitted.stopped_)
+    console.print(
+        f"trained on {fitted.route_}: {len(fitted.stopped_)} network{'s' * many} for each potential, kept from {unit}"
+        f"{'s' * many} {stopped}, where the loss on held-out data was smallest; loss {fitted.loss_:.5g}",
+        highlight=False,
+    )
+    last = [(len(curve), best) for curve, best in zip(fitted.curves_, fitted.stopped_, strict=True)]
+    if any(best == length - 1 for length, best in last):
+        console.print(f"[yellow]Still improving when training ended: more {unit}s may do better.[/yellow]")
 
 
 def _print_slopes(fitted: Any, snapshots: Any) -> None:
@@ -207,20 +197,6 @@ def _print_slopes(fitted: Any, snapshots: Any) -> None:
         console.print(Columns(tables))
 
 
-def _family(option: str, text: str, center: str) -> Any:
-    """A basis from text such as splines:20; radial ones about the origin or the mean position."""
-    import trackless as tl
-
-    kinds = {"splines": tl.RadialSplines, "rbf": tl.GaussianRBF, "tensor": tl.TensorSplines}
-    kind, _, count = text.partition(":")
-    if kind == "none":
-        return None
-    if kind not in kinds or (count and not count.isdigit()):
-        raise InputError(f"{option}: expected splines:COUNT, rbf:COUNT, tensor:COUNT or none, got {text!r}")
-    about = {} if center == "origin" or kind == "tensor" else {"center": "mean"}
-    return kinds[kind](int(count), **about) if count else kinds[kind](**about)
-
-
 def _check_outputs(data: list[Path], output: Path | None, figure: Path | None) -> None:
     """Refuse, before any work, what would end in a lost or misnamed file."""
     if figure is not None:
@@ -228,10 +204,3 @@ def _check_outputs(data: list[Path], output: Path | None, figure: Path | None) -
     named = [path.resolve() for path in (*data, output, figure) if path is not None]
     if len(set(named)) < len(named):
         raise InputError("data, --output and --figure must be different files")
-
-
-def _number(option: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"{option}: expected lcurve, cv or a number, got {text!r}") from None

@@ -113,10 +113,10 @@ class _Coefficients:
         )
 
     def linearized(self, weights: list[Array]) -> tuple[Array, list[Array]]:
-        """Coefficients (K,) and, per network, the Jacobian (nodes, weights)."""
+        """Coefficients (K,) and, per network, their Jacobian (K of its dictionary, weights)."""
         pairs = [f(w) for f, w in zip(self.gradients, weights, strict=True)]
         coef = np.concatenate([m @ np.asarray(v) for m, (v, _) in zip(self.matrices, pairs, strict=True)])
-        return coef, [np.asarray(gradient) for _, gradient in pairs]
+        return coef, [m @ np.asarray(gradient) for m, (_, gradient) in zip(self.matrices, pairs, strict=True)]
 
     def networks(self, weights: list[Array]) -> list[Any]:
         """The networks with these weights."""
@@ -252,9 +252,9 @@ class _State:
         family = self.family
         coef, jacobians = family.linearized(self.weights)
         now = self.objective(coef, self.weights)
-        kernels = [m @ (j @ j.T) @ m.T for m, j in zip(family.matrices, jacobians, strict=True)]
+        kernels = [j @ j.T for j in jacobians]
         moved = [w - s for w, s in zip(self.weights, family.start, strict=True)]
-        along = [m @ (j @ d) for m, j, d in zip(family.matrices, jacobians, moved, strict=True)]
+        along = [j @ d for j, d in zip(jacobians, moved, strict=True)]
         for _ in range(12):
             proposal = self._proposal(coef, kernels, jacobians, moved, along)
             proposed = family.at(proposal)
@@ -281,9 +281,9 @@ class _State:
             pulled[part] = strength / (strength + self.damping) * a
         y = np.linalg.solve(np.eye(size) + self.hessian @ kernel, self.target + self.hessian @ (pulled - coef))
         return [
-            w + (j.T @ (m.T @ y[part]) - strength * d) / (strength + self.damping)
-            for w, j, m, part, strength, d in zip(
-                self.weights, jacobians, self.family.matrices, self.family.slices, self.strengths, moved, strict=True
+            w + (j.T @ y[part] - strength * d) / (strength + self.damping)
+            for w, j, part, strength, d in zip(
+                self.weights, jacobians, self.family.slices, self.strengths, moved, strict=True
             )
         ]
 

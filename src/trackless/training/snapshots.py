@@ -104,7 +104,7 @@ def train_on_snapshots(snapshots: Snapshots, recipe: Recipe, descent: Descent) -
     """
     explored = explore(snapshots)
     scales = scales_of(snapshots, explored, recipe)
-    points = _inputs(explored, recipe, scales)
+    points = inputs_of(explored, recipe, scales)
     members = [_member(snapshots, recipe, descent, scales, points, member) for member in range(recipe.networks)]
     external, interaction = (
         tuple(scales.outwards(plain(n), role, recipe.radial[role]) for pair, _, _ in members for n in pair[role])
@@ -125,7 +125,7 @@ def loss_of(
     ))  # fmt: skip
     segments = [Segment(m, 0, len(snapshots.times_of(m)) - 1) for m in range(snapshots.runs)]
     batches = Batches(snapshots, segments, recipe.quadrature, scales, recipe.sigma)
-    total = loss_on(batches, _batch_size(batches, SCORED), pair, *_compiled(_loss(recipe, scales, False)))
+    total = loss_on(batches, _batch_size(batches, SCORED), pair, *_compiled(loss_for(recipe, scales, False)))
     return _loss_unit(recipe, scales) * total
 
 
@@ -143,7 +143,8 @@ def _compiled(loss: Loss) -> tuple[Any, Any]:
     return eqx.filter_jit(loss.inner), eqx.filter_jit(loss.outer)
 
 
-def _loss(recipe: Recipe, scales: Scales, stochastic: bool) -> Loss:
+def loss_for(recipe: Recipe, scales: Scales, stochastic: bool) -> Loss:
+    """The loss in training's units."""
     ratio = None if recipe.coupling == "mean" else scales.energies[1] / scales.energies[0]
     return Loss(recipe.radial, ratio, stochastic)
 
@@ -176,7 +177,7 @@ def _member(
     start = [() if network is None else (network,) for network in recipe.new_networks(points, (1.0, 1.0), member)]
     training = Training(
         Pair(*start),
-        _loss(recipe, scales, descent.stochastic),
+        loss_for(recipe, scales, descent.stochastic),
         descent.learning_rates,
         steps=recipe.steps * per_epoch,
         memory=per_epoch,
@@ -210,7 +211,7 @@ def scales_of(snapshots: Snapshots, explored: Exploration, recipe: Recipe) -> Sc
     return Scales(origin, length, (recipe.sigma**2, share * recipe.sigma**2))
 
 
-def _inputs(explored: Exploration, recipe: Recipe, scales: Scales) -> list[Array | None]:
+def inputs_of(explored: Exploration, recipe: Recipe, scales: Scales) -> list[Array | None]:
     """Corners of what the networks of V and Phi are to resolve, as they see it; None for one that is left out."""
     result: list[Array | None] = []
     for role, sample in enumerate((explored.positions - scales.origin, explored.displacements)):

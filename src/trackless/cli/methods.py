@@ -1,0 +1,155 @@
+"""From the options of ``trackless fit`` to an estimator, and what it assumes in words."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import typer
+
+from trackless._errors import InputError
+
+
+class Method(StrEnum):
+    """Estimators."""
+
+    self_test = "self-test"
+    neural = "neural"
+    labeled = "labeled"
+    sinkhorn = "sinkhorn"
+    assignment = "assignment"
+    barycentric = "barycentric"
+
+    @property
+    def follows(self) -> bool:
+        """Whether it follows particles from frame to frame."""
+        return self not in (Method.self_test, Method.neural)
+
+
+class Options(NamedTuple):
+    """What was asked for; None where an option was left out."""
+
+    method: Method
+    sigma: float | None
+    external: str | None
+    interaction: str | None
+    center: str
+    truth: Any
+    quadrature: str | None
+    max_distance: float | None
+    regularization: str | None
+    coupling: str
+    route: str | None
+    seed: int | None
+
+
+class Plan(NamedTuple):
+    """An estimator that is not fitted yet, and what it assumes."""
+
+    estimator: Any
+    assumed: str
+
+
+def plan(options: Options) -> Plan:
+    """The estimator a method names; an option it cannot honour is an error."""
+    method = options.method
+    if options.center not in ("mean", "origin"):
+        raise InputError(f"--center: expected mean or origin, got {options.center!r}")
+    if options.truth is not None and options.coupling != "mean":
+        raise InputError("--model: its truth is meant with mean coupling; leave out --coupling, or --model")
+    if method.follows:
+        _only(options.quadrature, "--quadrature", f"belongs to the self-test, not to --method {method.value}")
+    if not method.follows or method is Method.labeled:
+        _only(options.max_distance, "--max-distance", f"--method {method.value} does no matching")
+    if not method.follows and options.sigma is None:
+        raise typer.BadParameter("the self-test needs the noise intensity (sigma^2 = 2 D)", param_hint="--sigma")
+    if method is Method.neural:
+        _only(options.regularization, "--regularization", "networks are stopped by held-out data instead")
+        return _networks(options)
+    for name in ("route", "seed"):
+        _only(getattr(options, name), f"--{name}", f"belongs to --method neural, not to {method.value}")
+    return _least_squares(options)
+
+
+def _only(value: Any, option: str, reason: str) -> None:
+    if value is not None:
+        raise typer.BadParameter(reason, param_hint=option)
+
+
+def _least_squares(options: Options) -> Plan:
+    import trackless as tl
+
+    method, truth = options.method, options.truth
+    if truth is not None and (options.external or options.interaction):
+        raise InputError("--model uses that system's own functions; leave out --external and --interaction")
+    if truth is not None:
+        families = (truth.external_basis, truth.interaction_basis)
+    else:
+        families = (
+            _family("--external", options.external or "splines:8", options.center),
+            _family("--interaction", options.interaction or "splines:24", "origin"),
+        )
+    regularization = options.regularization or "cv"
+    strength = regularization if regularization in ("lcurve", "cv") else _number("--regularization", regularization)
+    shared = {"sigma": options.sigma, "regularization": strength, "coupling": options.coupling}
+    rule = options.quadrature or "trapezoid"
+    if method is Method.self_test:
+        estimator, how = tl.SelfTest(*families, quadrature=rule, **shared), f"{rule} rule"
+    elif method is Method.labeled:
+        estimator, how = tl.LabeledMLE(*families, **shared), "particles followed by label"
+    else:
+        estimator = tl.SinkhornMLE(*families, matching=method.value, max_distance=options.max_distance, **shared)
+        mean_target = method is Method.barycentric
+        how = "particles sent to their mean target" if mean_target else f"particles matched by {method.value}"
+    radial = families[0] is not None and not isinstance(families[0], tl.TensorSplines)
+    about = "origin" if truth is not None else options.center
+    return Plan(estimator, f"{_shape(radial, about)}{options.coupling} coupling, {how}, ridge by {regularization}")
+
+
+def _networks(options: Options) -> Plan:
+    import trackless as tl
+    from trackless.potentials import RadialPotential
+
+    words: list[str] = []
+    for role in ("external", "interaction"):
+        exact = getattr(options.truth, role, None)
+        usual = "free" if exact is not None and not isinstance(exact, RadialPotential) else "radial"
+        word = getattr(options, role) or usual
+        if word not in ("radial", "free", "none"):
+            raise InputError(f"--{role}: with --method neural expected radial, free (not radial) or none, got {word!r}")
+        words.append(word)
+    about = "origin" if options.truth is not None else options.center
+    estimator = tl.NeuralSelfTest(
+        sigma=options.sigma, radial=(words[0] != "free", words[1] != "free"), route=options.route or "auto",
+        external=words[0] != "none", interaction=words[1] != "none", center="mean" if about == "mean" else None,
+        quadrature=options.quadrature or "trapezoid", coupling=options.coupling, seed=options.seed or 0,
+    )  # fmt: skip
+    shapes = {"free": "not radial", "none": "left out"}
+    phi = shapes.get(words[1], "radial")
+    v = f"V {shapes[words[0]]}, " if words[0] in shapes else _shape(True, about)
+    return Plan(estimator, f"{v}Phi {phi}, {options.coupling} coupling, {estimator.quadrature} rule, networks")
+
+
+def _shape(radial: bool, about: str) -> str:
+    return f"radial V about the {about}, " if radial else ""
+
+
+def _family(option: str, text: str, center: str) -> Any:
+    """A basis from text such as splines:20; radial ones about the origin or the mean position."""
+    import trackless as tl
+
+    kinds = {"splines": tl.RadialSplines, "rbf": tl.GaussianRBF, "tensor": tl.TensorSplines}
+    kind, _, count = text.partition(":")
+    if kind == "none":
+        return None
+    if kind not in kinds or (count and not count.isdigit()):
+        raise InputError(f"{option}: expected splines:COUNT, rbf:COUNT, tensor:COUNT or none, got {text!r}")
+    about = {} if center == "origin" or kind == "tensor" else {"center": "mean"}
+    return kinds[kind](int(count), **about) if count else kinds[kind](**about)
+
+
+def _number(option: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{option}: expected lcurve, cv or a number, got {text!r}") from None
