@@ -9,13 +9,9 @@ import time
 
 import numpy as np
 import pytest
+from terminal import trackless
 
 import trackless as tl
-
-
-def trackless(*arguments, cwd, **options):
-    command = [sys.executable, "-m", "trackless.cli", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, check=False, **options)
 
 
 @pytest.fixture

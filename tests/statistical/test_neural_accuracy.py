@@ -33,3 +33,29 @@ def test_coarse_intervals(errors):
     external, interaction = errors[1e-1].mean(axis=0)
     assert external < 0.045
     assert interaction < 0.06
+
+
+def test_potentials_that_are_not_radial():
+    """A tenth of the paper's time span; what is reached is close to what the data can tell (docs/concepts.md)."""
+    model = tl.models.anisotropic()
+    data = tl.simulate(model, runs=2000, step=1e-3, observe_every=1e-3, duration=0.1, seed=1)
+    fitted = tl.NeuralSelfTest(sigma=1.0, radial=False, networks=3).fit(data)
+    assert fitted.route_ == "moments"
+    score = tl.gradient_errors(fitted, model, data[:50].every(10))
+    assert score.external < 0.06
+    assert score.interaction < 0.25
+
+
+def test_snapshots_and_moments_agree():
+    """The same data on both routes, one network each."""
+    model = tl.models.reference()
+    data = tl.simulate(model, runs=200, step=1e-3, observe_every=2e-2, seed=5)
+    errors, losses = [], []
+    for settings in ({"route": "moments"}, {"route": "snapshots", "steps": 30, "patience": 6}):
+        fitted = tl.NeuralSelfTest(sigma=1.0, networks=1, **settings).fit(data)
+        score = tl.gradient_errors(fitted, model, data)
+        errors.append([score.external, score.interaction])
+        losses.append(fitted.loss_)
+    assert errors[1][0] < 0.15
+    assert errors[1][1] < 0.12
+    assert losses[1] < 0.99 * losses[0]  # losses are negative: within 1 % of the moment route's

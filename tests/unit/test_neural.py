@@ -5,6 +5,7 @@ import jax
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.covariance import ledoit_wolf
 
 import trackless as tl
 from trackless.accumulation import closed_bases
@@ -112,6 +113,27 @@ def test_covariance_of_units_is_their_scatter():
     np.testing.assert_allclose(
         units.covariance(np.array([3.0, -1.0]), np.array([True, True])) * count, noise, rtol=0.05
     )
+
+
+@pytest.mark.parametrize("count", [4, 15, 200])
+def test_covariance_of_few_units_is_shrunk_as_ledoit_and_wolf_say(count):
+    """Towards the likelihood's covariance: that is scikit-learn's estimate where A is the identity."""
+    generator = np.random.default_rng(count)
+    root = np.tril(generator.normal(size=(3, 3))) + 2 * np.eye(3)
+    white = generator.normal(size=(count, 3)) @ np.array([[1.0, 0.5, 0.0], [0.0, 2.0, 0.3], [0.0, 0.0, 0.5]])
+    matrix, residuals = np.eye(4), np.zeros((count, 4))
+    heard = np.array([True, True, False, True])
+    matrix[np.ix_(heard, heard)], residuals[:, heard] = root @ root.T, white @ root.T
+    residuals[:, 2] = 100.0  # of a function that is not heard
+    coef = np.array([3.0, -1.0, 0.0, 2.0])
+    matrices = np.broadcast_to(5 * matrix, (count, 4, 4))  # units of weight 5
+    units = training.Units(matrices, 5 * residuals + matrices[0] @ coef, np.full(count, 5.0))
+    shrunk, share = ledoit_wolf(white, assume_centered=True)
+    assert 0 < share < 1
+    covariance = units.covariance(coef, heard)
+    np.testing.assert_allclose(covariance[np.ix_(heard, heard)], root @ shrunk @ root.T / count, rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(covariance[2], 0.0)
+    np.testing.assert_array_equal(covariance[:, 2], 0.0)
 
 
 def test_equations_are_judged_within_their_potential():
@@ -246,7 +268,7 @@ def test_clone_forgets_the_fit(fitted):
         ({"activation": "relu"}, "second derivative"),
         ({"hidden": (64, 32)}, "hidden: expected equal widths"),
         ({"hidden": ()}, "hidden: expected equal widths"),
-        ({"networks": 0}, "networks: expected at least 1"),
+        ({"networks": 0}, "networks: expected a whole number of at least 1"),
         ({"external": False, "interaction": False}, "nothing to learn"),
         ({"quadrature": "simpson"}, "quadrature: expected one of"),
     ],
@@ -260,8 +282,8 @@ def test_wrong_data(data):
     with pytest.raises(tl.InputError, match="moments of RadialSplines or TensorSplines"):
         tl.NeuralSelfTest(sigma=1.0).fit(tl.accumulate(data, MODEL.external_basis, MODEL.interaction_basis))
     cube = tl.simulate(MODEL, runs=4, dim=3, duration=0.1, step=1e-3)
-    with pytest.raises(tl.InputError, match="two dimensions so far, the data have 3"):
-        tl.NeuralSelfTest(sigma=1.0, radial=False).fit(cube)
+    with pytest.raises(tl.InputError, match="trained on moments in two dimensions, the data have 3"):
+        tl.NeuralSelfTest(sigma=1.0, radial=False, route="moments").fit(cube)
     one = tl.accumulate(data[:1].every(10), tl.RadialSplines(4), None, windows=1)
     with pytest.raises(tl.InputError, match="at least two runs or time windows"):
         tl.NeuralSelfTest(sigma=1.0).fit(one)

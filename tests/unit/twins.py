@@ -9,7 +9,7 @@ import numpy as np
 
 from trackless._kernels.simulation import OCTAVE, SlopeTable
 from trackless.potentials import Centered, PiecewiseCubic, Stretched
-from trackless.quadrature import RULES, STRIDES, every_rule
+from trackless.quadrature import RULES, STRIDES, every_rule, weights
 from trackless.space import displacement
 from trackless.tables import tabulated
 from trackless.tensor_splines import TensorSpline, TensorSplines
@@ -112,6 +112,38 @@ def moments_of(snapshots, external, interaction, coupling="mean", windows=1):
             first, last = (usual_energy(parts[i][3], len(psi), i, frames) for i in (cuts[w], cuts[w + 1]))
             sums["energy"][m, w] = last - first
     return sums
+
+
+def self_test_loss(external, interaction, data, sigma, coupling="mean", rule="trapezoid"):
+    """MATH section 2, per particle and time; energies as if the number of particles were the run's mean."""
+    total, weight = 0.0, 0.0
+    for run in range(data.runs):
+        step = weights(data.times_of(run), rule)
+        frames = [np.asarray(data.frame(run, k), float) for k in range(len(step))]
+        singles = [len(x) for x in frames]
+        pairs = [n * (n - 1) for n in singles]
+        for k, x in enumerate(frames):
+            c = 1 / len(x) if coupling == "mean" else 1.0
+            dissipation, spread, energy, pair_energy = 0.0, 0.0, 0.0, 0.0
+            for i in range(len(x)):
+                force = np.zeros(data.dim)
+                if external is not None:
+                    force += external.gradient(x[i])
+                    spread += float(external.laplacian(x[i]))
+                    energy += float(external(x[i]))
+                for j in range(len(x)):
+                    if interaction is not None and j != i:
+                        force += c * interaction.gradient(x[i] - x[j])
+                        spread += c * float(interaction.laplacian(x[i] - x[j]))
+                        pair_energy += 0.5 * c * float(interaction(x[i] - x[j]))
+                dissipation += force @ force
+            total += step[k] * (0.5 * dissipation - 0.5 * sigma**2 * spread)
+            if k in (0, len(frames) - 1):
+                usual = energy * (step @ singles) / step.sum() / max(singles[k], 1)
+                usual += pair_energy * (step @ pairs) / step.sum() / max(pairs[k], 1)
+                total += -usual if k == 0 else usual
+        weight += step @ singles
+    return total / weight
 
 
 # Matching and motion

@@ -76,7 +76,8 @@ class NeuralSelfTest(Saving):
         Means of the networks, evaluated exactly, without JAX.
     route_ : "moments" or "snapshots"
     curves_ : list of (steps, 2)
-        Train and held-out loss of each network.
+        Train and held-out loss of each network. On snapshots the train loss is the mean over an epoch's batches, while
+        the weights move; the held-out loss is that of the averaged weights.
     stopped_ : list of int
         The step whose weights were kept.
     coef_ : (K,)
@@ -96,6 +97,20 @@ class NeuralSelfTest(Saving):
     >>> fitted.interaction_.slope([0.5, 0.9]).shape
     (2,)
     """
+
+    route_: str
+    sigma_: float
+    radial_: tuple[bool, bool]
+    center_: tuple[float, ...] | None
+    loss_: float
+    curves_: list[Array]
+    stopped_: list[int]
+    external_networks_: tuple[Perceptron, ...]
+    interaction_networks_: tuple[Perceptron, ...]
+    moments_: Moments
+    external_basis_: Basis | None
+    interaction_basis_: Basis | None
+    coef_: Array
 
     def __init__(
         self,
@@ -140,20 +155,11 @@ class NeuralSelfTest(Saving):
         sigma = self._check()
         if not isinstance(X, Moments):
             check_snapshots(X, self.coupling, self.interaction)
-        route = self._route(X)
-        if isinstance(X, Moments):
-            result = self._fit_moments(X, sigma)
-        elif route == "moments":
-            result = self._fit_moments(accumulate(X, *self._dictionaries(), self.coupling), sigma)
-        else:
-            result = self._fit_snapshots(X, sigma)
-        self.route_ = route
-        self.sigma_ = sigma
-        self.curves_, self.stopped_ = result.curves, result.stopped
-        self.external_networks_, self.interaction_networks_ = result.external, result.interaction
+        learnt = self._on_moments(X, sigma) if self._route(X) == "moments" else self._on_snapshots(X, sigma)
+        for name in [name for name in vars(self) if name.endswith("_")]:  # of an earlier fit
+            delattr(self, name)
+        vars(self).update(learnt)
         self._set_potentials()
-        if route == "snapshots":
-            self.loss_ = self._loss_on(X)
         return self
 
     def score(self, X: Snapshots | Moments, y: Any = None) -> float:
@@ -177,9 +183,11 @@ class NeuralSelfTest(Saving):
             raise InputError(f"hidden: expected equal widths such as (64, 64, 64), got {self.hidden!r}")
         for name in ("networks", "steps", "patience", "batch"):
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"{name}: expected at least 1, got {value!r}")
-        if len(self.learning_rates) != 2 or min(self.learning_rates) <= 0:
+            left_out = value is None and name != "batch"
+            if not left_out and (not isinstance(value, (int, np.integer)) or value < 1):
+                raise InputError(f"{name}: expected a whole number of at least 1, got {value!r}")
+        rates = np.asarray(self.learning_rates, dtype=float)
+        if rates.shape != (2,) or not (rates > 0).all():
             raise InputError(
                 f"learning_rates: expected two positive numbers, for V and Phi, got {self.learning_rates!r}"
             )
@@ -189,7 +197,10 @@ class NeuralSelfTest(Saving):
         return checked_sigma(self.sigma)
 
     def _radial(self) -> tuple[bool, bool]:
-        return self.radial if isinstance(self.radial, tuple) else (self.radial, self.radial)
+        both = (self.radial, self.radial) if isinstance(self.radial, (bool, np.bool_)) else tuple(self.radial)
+        if len(both) != 2 or not all(isinstance(shape, (bool, np.bool_)) for shape in both):
+            raise InputError(f"radial: expected True, False or two of them, for V and Phi, got {self.radial!r}")
+        return bool(both[0]), bool(both[1])
 
     def _route(self, data: Snapshots | Moments) -> str:
         """Which route is taken; an error names the one that works."""
@@ -207,11 +218,8 @@ class NeuralSelfTest(Saving):
                 f"have {data.dim}; use route='snapshots' or radial=True"
             )
         route = "moments" if self.route == "moments" or (self.route == "auto" and reduces) else "snapshots"
-        if route == "snapshots" and data.box is not None:
-            raise InputError(
-                "the snapshot route knows no periodic box: a network does not end smoothly at half the box; use radial "
-                "potentials and route='moments'"
-            )
+        if route == "snapshots":
+            _check_free(data)
         return route
 
     def _dictionaries(self) -> tuple[Basis | None, Basis | None]:
@@ -236,42 +244,48 @@ class NeuralSelfTest(Saving):
             coupling=self.coupling, steps=steps, patience=patience, seed=self.seed,
         )  # fmt: skip
 
-    def _fit_moments(self, moments: Moments, sigma: float) -> Any:
+    def _on_moments(self, data: Snapshots | Moments, sigma: float) -> dict[str, Any]:
+        """Learned attributes of the moment route."""
         from trackless.training.moments import train_on_moments
 
+        moments = data if isinstance(data, Moments) else accumulate(data, *self._dictionaries(), self.coupling)
         bases = (moments.external, moments.interaction)
         if not all(isinstance(basis, (RadialSplines, TensorSplines)) for basis in bases if basis is not None):
             raise InputError("networks are trained on moments of RadialSplines or TensorSplines; accumulate on those")
-        shapes = tuple(not isinstance(basis, TensorSplines) for basis in bases)
-        result = train_on_moments(moments, self._recipe("moments", sigma, None)._replace(radial=shapes))
-        self.moments_ = moments
-        self.external_basis_, self.interaction_basis_ = bases
-        self.center_ = getattr(moments.external, "center", None)
-        self.radial_ = shapes
-        assert result.coef is not None
-        self.coef_ = result.coef
-        self.loss_ = moments.normal_equations(sigma, self.quadrature).loss(self.coef_)
-        return result
+        radial = tuple(not isinstance(basis, TensorSplines) for basis in bases)
+        result = train_on_moments(moments, self._recipe("moments", sigma, None)._replace(radial=radial))
+        coef = result.coef
+        assert coef is not None
+        loss = moments.normal_equations(sigma, self.quadrature).loss(coef)
+        center = getattr(moments.external, "center", None)
+        own = {
+            "moments_": moments, "external_basis_": bases[0], "interaction_basis_": bases[1], "coef_": coef
+        }  # fmt: skip
+        return own | _learnt("moments", sigma, radial, center, loss, result)
 
-    def _fit_snapshots(self, snapshots: Snapshots, sigma: float) -> Any:
-        from trackless.training.snapshots import Descent, train_on_snapshots
+    def _on_snapshots(self, data: Snapshots | Moments, sigma: float) -> dict[str, Any]:
+        """Learned attributes of the snapshot route."""
+        from trackless.training.snapshots import Descent, loss_of, train_on_snapshots
 
-        for name in ("moments_", "external_basis_", "interaction_basis_", "coef_"):  # of an earlier fit
-            if hasattr(self, name):
-                delattr(self, name)
-        self.radial_ = self._radial()
-        self.center_ = None
-        if self.external and self.radial_[0]:
-            self.center_ = closed_center(self.center, explore(snapshots), "external")
+        assert isinstance(data, Snapshots)
         if sigma == 0:
             raise InputError("sigma=0: the snapshot route measures energies in sigma^2; use route='moments'")
+        radial = self._radial()
+        center = None
+        if self.external and radial[0]:
+            center = closed_center(self.center, explore(data), "external")
         rates = (float(self.learning_rates[0]), float(self.learning_rates[1]))
         descent = Descent(rates, self.batch, self.laplacian == "stochastic")
-        return train_on_snapshots(snapshots, self._recipe("snapshots", sigma, self.center_), descent)
+        recipe = self._recipe("snapshots", sigma, center)
+        result = train_on_snapshots(data, recipe, descent)
+        loss = loss_of(result.external, result.interaction, data, recipe)
+        return _learnt("snapshots", sigma, radial, center, loss, result)
 
     def _loss_on(self, data: Snapshots | Moments) -> float:
         if isinstance(data, Moments):
             raise InputError("networks trained on snapshots are scored on snapshots, not on moments")
+        check_snapshots(data, self.coupling, bool(self.interaction_networks_))
+        _check_free(data)
         from trackless.training.snapshots import loss_of
 
         recipe = self._recipe("snapshots", self.sigma_, self.center_)._replace(radial=self.radial_)
@@ -280,6 +294,25 @@ class NeuralSelfTest(Saving):
     def _set_potentials(self) -> None:
         self.external_ = _mean(self.external_networks_, self.radial_[0], self.center_, even=False)
         self.interaction_ = _mean(self.interaction_networks_, self.radial_[1], None, even=True)
+
+
+def _learnt(
+    route: str, sigma: float, radial: tuple[bool, ...], center: tuple[float, ...] | None, loss: float, result: Any
+) -> dict[str, Any]:
+    """Learned attributes that both routes have."""
+    return {
+        "route_": route, "sigma_": sigma, "radial_": radial, "center_": center, "loss_": loss,
+        "curves_": result.curves, "stopped_": result.stopped,
+        "external_networks_": result.external, "interaction_networks_": result.interaction,
+    }  # fmt: skip
+
+
+def _check_free(snapshots: Snapshots) -> None:
+    if snapshots.box is not None:
+        raise InputError(
+            "the snapshot route knows no periodic box: a network does not end smoothly at half the box; fit moments on "
+            "splines with a cutoff instead, tl.accumulate(data, None, tl.RadialSplines(40, cutoff=...))"
+        )
 
 
 def _mean(

@@ -201,7 +201,7 @@ def train(
             curve.append((_loss(matrix, vector, state.coef), missed))
             if missed < best[0]:
                 best = (missed, step, list(state.weights))
-            if step - best[1] > patience or not state.advance():
+            if step - best[1] >= patience or not state.advance():
                 break
         chosen = best[2]
         return family.networks(chosen), family.at(chosen), best[1]

@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 FOLDS = 5  # each network leaves out one of so many parts of the data
 # Input range of the networks: external potentials vary over the cloud, interactions within it, the more so the fewer
 # directions they have.
-REACH = {True: (1.0, 4.0), False: (1.0, 1.5)}
+REACH = {True: (1.0, 4.0), False: (1.0, 2.0)}
 
 
 class Recipe(NamedTuple):

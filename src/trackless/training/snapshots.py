@@ -110,7 +110,7 @@ def train_on_snapshots(snapshots: Snapshots, recipe: Recipe, descent: Descent) -
         tuple(scales.outwards(plain(n), role, recipe.radial[role]) for pair, _, _ in members for n in pair[role])
         for role in (0, 1)
     )
-    curves = [_loss_unit(recipe, scales) * np.array(curve) for _, curve, _ in members]
+    curves = [np.array(curve) for _, curve, _ in members]
     return Ensemble(external, interaction, curves, [best for _, _, best in members])
 
 
@@ -118,6 +118,7 @@ def loss_of(
     external: tuple[Perceptron, ...], interaction: tuple[Perceptron, ...], snapshots: Snapshots, recipe: Recipe
 ) -> float:  # fmt: skip
     """The loss of an ensemble's mean on all of some data, with exact Laplacians."""
+    recipe = recipe._replace(wanted=(bool(external), bool(interaction)))
     scales = scales_of(snapshots, explore(snapshots), recipe)
     pair = Pair(*(
         tuple(trainable(scales.inwards(network, role, recipe.radial[role])) for network in networks)
@@ -185,8 +186,11 @@ def _member(
     )
     curve: list[tuple[float, float]] = []
     best, smallest, weights = 0, np.inf, training.averaged
-    for epoch in _progress.track(range(recipe.steps), lambda: describe(member, recipe, curve), recipe.steps):
-        curve.append((training.epoch(train.shuffled(size, ends, generator)), training.loss_on(test, size)))
+    unit, total = _loss_unit(recipe, scales), recipe.steps * per_epoch
+    ticks = iter(_progress.track(range(total), lambda: describe(member, recipe, curve), total))
+    for epoch in range(recipe.steps):
+        batches = (batch for batch, _ in zip(train.shuffled(size, ends, generator), ticks, strict=False))
+        curve.append((unit * training.epoch(batches), unit * training.loss_on(test, size)))
         if not np.isfinite(curve[-1]).all():
             raise InputError(
                 f"training diverged in epoch {epoch + 1}: the loss is no longer finite; use smaller learning_rates, or "
@@ -202,7 +206,8 @@ def _member(
 def scales_of(snapshots: Snapshots, explored: Exploration, recipe: Recipe) -> Scales:
     """Units in which all data look alike: the size of the cloud, and sigma^2."""
     middle = np.asarray(recipe.center, float) if recipe.center is not None else np.zeros(snapshots.dim)
-    origin = middle if recipe.radial[0] else 0.5 * (explored.lower + explored.upper)
+    centered = recipe.wanted[0] and recipe.radial[0]
+    origin = middle if centered else 0.5 * (explored.lower + explored.upper)
     length = float(np.sqrt(explored.positions.var(axis=0).mean()))
     if length == 0:
         raise InputError("positions: all particles of the sampled snapshots are at the same place")
