@@ -249,7 +249,7 @@ def _run_task(
         raise InputError("a basis function is not finite at some particle or pair; check the family's functions")
     _check_tips(task, centered, external, "a particle lies at the centre")
     _check_tips(task, coincident, interaction, "two particles coincide")
-    usual = np.array([snapshots.counts_of(m).mean() for m in runs])[:, None]
+    usual = np.array([snapshots.usual_counts(m) for m in runs])
     by_run = energy.reshape(len(runs), frames, -1)
     first, last = (
         by_run[:, i] * _usual_size(counts[:, i, None], usual, external.size, interaction.size) for i in (0, -1)
@@ -304,13 +304,9 @@ def _followed(
 
 
 def _usual_size(n: NDArray[np.int64], usual: Array, external: int, interaction: int) -> Array:
-    """Factors (runs, K) that scale energies of a frame with n particles to the usual number of its run.
-
-    1 where the number never changes. Where it does, a constant added to a potential would otherwise change the
-    energy whenever a particle appears; this way those that are not seen count like those that are.
-    """
-    single = usual / np.maximum(n, 1)
-    pairs = usual * (usual - 1) / np.maximum(n * (n - 1), 1)
+    """Factors (runs, K) that scale energies of a frame with n particles to the usual numbers of its run."""
+    single = usual[:, :1] / np.maximum(n, 1)
+    pairs = usual[:, 1:] / np.maximum(n * (n - 1), 1)
     return np.concatenate([np.repeat(single, external, axis=1), np.repeat(pairs, interaction, axis=1)], axis=1)
 
 

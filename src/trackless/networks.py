@@ -95,23 +95,29 @@ class Perceptron:
 
 @dataclass(frozen=True, eq=False)
 class RadialNetwork(RadialPotential):
-    """A profile g(r) given by a network of the distance."""
+    """A profile n(s) given by a network of the distance, rounded at the origin: s = sqrt(r^2 + tip^2)."""
 
     network: Perceptron
+    tip: float = 0.0
 
-    def _at(self, r: ArrayLike, which: int) -> Array:
-        distances = np.asarray(r, float)
-        result = self.network.derivatives(distances.reshape(-1, 1))[which]
-        return result.reshape(distances.shape)
+    def _derivatives(self, r: Array) -> tuple[Array, Array, Array, Array]:
+        """s, and the network's value and derivatives there, all of r's shape."""
+        s = np.hypot(r, self.tip)
+        value, slope, curvature = (part.reshape(r.shape) for part in self.network.derivatives(s.reshape(-1, 1)))
+        return s, value, slope, curvature
 
     def profile(self, r: ArrayLike) -> Array:
-        return self._at(r, 0)
+        return self._derivatives(np.asarray(r, float))[1]
 
     def slope(self, r: ArrayLike) -> Array:
-        return self._at(r, 1)
+        distances = np.asarray(r, float)
+        s, _, slope, _ = self._derivatives(distances)
+        return slope * (distances / s if self.tip else 1.0)
 
     def curvature(self, r: ArrayLike) -> Array:
-        return self._at(r, 2)
+        distances = np.asarray(r, float)
+        s, _, slope, curvature = self._derivatives(distances)
+        return curvature * (distances / s) ** 2 + slope * self.tip**2 / s**3 if self.tip else curvature
 
 
 @dataclass(frozen=True, eq=False)

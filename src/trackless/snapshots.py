@@ -131,6 +131,15 @@ class Snapshots:
         assert self._runs is not None
         return np.array([len(frame) for frame in self._runs[run]], dtype=np.int64)
 
+    def usual_counts(self, run: int) -> tuple[float, float]:
+        """Mean number of particles, and of ordered pairs of them, in the frames of one run.
+
+        Energies of frames with other numbers are scaled to these: a constant added to a potential would otherwise
+        change the energy whenever a particle appears; this way those that are not seen count like those that are.
+        """
+        counts = self.counts_of(run).astype(float)
+        return float(counts.mean()), float((counts * (counts - 1)).mean())
+
     def points_of(self, run: int, first: int, last: int) -> NDArray[Any]:
         """Positions of frames ``first`` to ``last`` (included) of one run, stacked: (sum of counts, dim)."""
         if self._array is not None:

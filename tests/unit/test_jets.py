@@ -6,10 +6,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from trackless.networks import ACTIVATIONS
+from trackless.networks import ACTIVATIONS, RadialNetwork
 from trackless.training import jets
 from trackless.training.jets import Jet, even_jet, exact_jet, in_chunks, radial_jet, stochastic_jet, values
-from trackless.training.network import new_network
+from trackless.training.network import new_network, plain
+
+KEY = jax.random.PRNGKey(3)
 
 
 @pytest.fixture(autouse=True)
@@ -140,13 +142,17 @@ def test_even_jet_is_that_of_the_symmetrised_network():
     assert not np.allclose(here.gradient, jet_of(network, points).gradient)
 
 
+@pytest.mark.parametrize("tip", [0.0, 0.3])
 @pytest.mark.parametrize("dim", [1, 2, 3])
-def test_radial_jet_is_that_of_a_function_of_the_distance(dim):
+def test_radial_jet_is_that_of_a_function_of_the_rounded_distance(dim, tip):
     network, points = network_of(1), points_of(6, dim)
 
-    jet = jax.jit(lambda at: radial_jet(lambda r: exact_jet(network, r), at))
-    of_distance = jax.jit(lambda at: differentiated(lambda x: network(jnp.linalg.norm(x)[None]), at))
-    assert_same(jet(points), of_distance(points))
+    jet = jax.jit(lambda at: radial_jet(lambda s: exact_jet(network, s), at, tip))
+    rounded = jax.jit(lambda at: differentiated(lambda x: network(jnp.sqrt((x**2).sum() + tip**2)[None]), at))
+    assert_same(jet(points), rounded(points))
+    potential = RadialNetwork(plain(network), tip)
+    in_numpy = tuple(getattr(potential, name)(np.asarray(points)) for name in ("__call__", "gradient", "laplacian"))
+    assert_same(jet(points), in_numpy)
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3])
@@ -157,7 +163,7 @@ def test_radial_jet_is_finite_where_particles_coincide(dim):
 
         @eqx.filter_jit
         def jet(network):
-            return radial_jet(lambda r: exact_jet(network, r), points)
+            return radial_jet(lambda s: exact_jet(network, s), points, 0.01)
 
         assert all(np.isfinite(part).all() for part in jet(network))
         np.testing.assert_array_equal(jet(network).gradient, 0.0)
@@ -174,9 +180,9 @@ def test_chunks_change_nothing(monkeypatch, count):
     whole = jet_of(network, points)
     gradient = by_weights(lambda n: number(exact_jet(n, points)), network)
     monkeypatch.setattr(jets, "CHUNK", 7)
-    parts = eqx.filter_jit(lambda n: in_chunks(lambda x: exact_jet(n, x), points))(network)
+    parts = eqx.filter_jit(lambda n: in_chunks(lambda x, _: exact_jet(n, x), points, KEY))(network)
     assert_same(parts, whole, rtol=1e-11)
-    in_parts = by_weights(lambda n: number(in_chunks(lambda x: exact_jet(n, x), points)), network)
+    in_parts = by_weights(lambda n: number(in_chunks(lambda x, _: exact_jet(n, x), points, KEY)), network)
     assert_same(in_parts, gradient, rtol=1e-11)
 
 
@@ -184,9 +190,15 @@ def test_a_chunk_is_all_a_function_sees(monkeypatch):
     monkeypatch.setattr(jets, "CHUNK", 7)
     seen = []
 
-    def function(points):
+    def function(points, _):
         seen.append(points.shape)
         return points.sum(axis=1)
 
-    in_chunks(function, points_of(25, 3))
+    in_chunks(function, points_of(25, 3), KEY)
     assert set(seen) == {(7, 3)}
+
+
+def test_chunks_have_random_directions_of_their_own(monkeypatch):
+    monkeypatch.setattr(jets, "CHUNK", 7)
+    drawn = in_chunks(lambda x, key: jax.random.normal(key, x.shape[:1]), points_of(21, 2), KEY)
+    assert len(np.unique(np.asarray(drawn))) == 21

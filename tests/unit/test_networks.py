@@ -61,6 +61,18 @@ def test_radial_network_keeps_shapes_and_is_a_radial_potential():
     np.testing.assert_allclose(potential.laplacian(x), potential.curvature(1.0) + 2 * potential.slope(1.0), rtol=1e-12)
 
 
+def test_a_rounded_radial_network_is_flat_at_the_origin():
+    network = perceptron(1)
+    potential = RadialNetwork(network, 0.3)
+    assert potential.slope(0.0) == 0.0
+    assert np.isfinite(potential.laplacian(np.zeros((1, 3)))).all()
+    assert abs(RadialNetwork(network).slope(0.0)) > 1e-3
+    r, h = np.array([0.0, 0.1, 0.5, 2.0]), 1e-4
+    below, at, above = (potential.profile(r + k * h) for k in (-1, 0, 1))
+    np.testing.assert_allclose(potential.slope(r), (above - below) / (2 * h), atol=1e-6)
+    np.testing.assert_allclose(potential.curvature(r), (above - 2 * at + below) / h**2, atol=1e-5)
+
+
 def test_even_network_is_even():
     potential = Network(perceptron(2), even=True)
     x = np.random.default_rng(2).normal(size=(3, 4, 2))

@@ -20,6 +20,7 @@ from trackless.training.recipe import Recipe
 from trackless.training.snapshots import loss_of, loss_on
 
 SIGMA = 0.7
+TIP = 0.05
 RECIPE = Recipe(
     sigma=SIGMA, wanted=(True, True), radial=(True, True), center=None, hidden=(5, 5), activation="tanh", networks=1,
     quadrature="trapezoid", coupling="mean", steps=1, patience=1, seed=0,
@@ -53,7 +54,7 @@ def mean_of(networks, radial, even, center=None):
     share = (1 / len(networks),) * len(networks)
     if not radial:
         return PotentialSum(tuple(Network(n, even) for n in networks), share)
-    potential = RadialSum(tuple(RadialNetwork(n) for n in networks), share)
+    potential = RadialSum(tuple(RadialNetwork(n, TIP) for n in networks), share)
     return potential if center is None else Centered(potential, center)
 
 
@@ -101,33 +102,34 @@ def test_the_loss_is_the_double_loop_over_particles(case):
         data, SIGMA, recipe.coupling, recipe.quadrature,
     )  # fmt: skip
     assert abs(expected) > 0.02
-    assert loss_of(external, interaction, data, recipe) == pytest.approx(expected, rel=5e-5, abs=5e-6)
+    assert loss_of(external, interaction, TIP, data, recipe) == pytest.approx(expected, rel=5e-5, abs=5e-6)
 
 
 def test_without_an_external_potential_it_does_not_matter_where_the_particles_are():
     """Only displacements count, so single precision must be spent on those."""
     near, interaction = some_data(), some_networks(1, seed=11)
     far = tl.Snapshots(near.positions + 1e5, near.times)
-    assert loss_of((), interaction, far, RECIPE) == pytest.approx(loss_of((), interaction, near, RECIPE), rel=1e-4)
+    expected = loss_of((), interaction, TIP, near, RECIPE)
+    assert loss_of((), interaction, TIP, far, RECIPE) == pytest.approx(expected, rel=1e-4)
 
 
 @pytest.mark.parametrize("radial", [(True, True), (False, False)])
 def test_batches_and_chunks_change_nothing(monkeypatch, radial):
     data, recipe = some_data(), RECIPE._replace(radial=radial)
     networks = [some_networks(1 if r else 2, seed=s) for r, s in zip(radial, (1, 11), strict=True)]
-    whole = loss_of(*networks, data, recipe)
+    whole = loss_of(*networks, TIP, data, recipe)
     monkeypatch.setattr(snapshots, "SCORED", 5)
     monkeypatch.setattr(jets, "CHUNK", 7)
-    assert loss_of(*networks, data, recipe) == pytest.approx(whole, rel=1e-5)
+    assert loss_of(*networks, TIP, data, recipe) == pytest.approx(whole, rel=1e-5)
 
 
 def test_the_loss_of_an_ensemble_is_that_of_its_mean():
     """Not the mean of its losses."""
     data = some_data()
     external, interaction = some_networks(1, 3, seed=1), some_networks(1, 3, seed=11)
-    losses = [loss_of((v,), (phi,), data, RECIPE) for v, phi in zip(external, interaction, strict=True)]
-    assert loss_of(external, interaction, data, RECIPE) < np.mean(losses) - 0.01
-    assert loss_of(external[:1] * 3, interaction[:1] * 3, data, RECIPE) == pytest.approx(losses[0], rel=1e-5)
+    losses = [loss_of((v,), (phi,), TIP, data, RECIPE) for v, phi in zip(external, interaction, strict=True)]
+    assert loss_of(external, interaction, TIP, data, RECIPE) < np.mean(losses) - 0.01
+    assert loss_of(external[:1] * 3, interaction[:1] * 3, TIP, data, RECIPE) == pytest.approx(losses[0], rel=1e-5)
 
 
 @pytest.mark.parametrize("coupling", ["mean", "sum"])
@@ -145,13 +147,13 @@ def test_both_routes_have_the_same_loss(coupling):
     reduced = moments.normal_equations(SIGMA, "trapezoid").loss(np.concatenate(coef))
     splines = [basis.combine(part) for basis, part in zip(bases, coef, strict=True)]
     assert reduced == pytest.approx(self_test_loss(*splines, data, SIGMA, coupling), rel=1e-6)
-    assert loss_of(*networks, data, RECIPE._replace(coupling=coupling)) == pytest.approx(reduced, rel=0.03)
+    assert loss_of(*networks, TIP, data, RECIPE._replace(coupling=coupling)) == pytest.approx(reduced, rel=0.03)
 
 
 def test_all_particles_at_one_place_have_no_size():
     data = tl.Snapshots(np.zeros((2, 3, 4, 2)), np.arange(3.0))
     with pytest.raises(tl.InputError, match="at the same place"):
-        loss_of(some_networks(1), some_networks(1), data, RECIPE)
+        loss_of(some_networks(1), some_networks(1), TIP, data, RECIPE)
 
 
 @pytest.mark.parametrize("radial", [True, False])
@@ -162,6 +164,6 @@ def test_the_benchmark_compares_equals(radial):
     batches = Batches(data, segments_of(data), "trapezoid", scales, SIGMA)
     pair = Pair(*(tuple(map(trainable, some_networks(1 if radial else 2, seed=s))) for s in (1, 11)))
     losses = [loss_on(batches, 4, pair, loss.inner, loss.outer) for loss in (
-        snapshots.loss_for(recipe, scales, False), _PlainLoss(radial)
+        snapshots.loss_for(recipe, scales, TIP, stochastic=False), _PlainLoss(radial, TIP)
     )]  # fmt: skip
     assert losses[0] == pytest.approx(losses[1], rel=1e-4)

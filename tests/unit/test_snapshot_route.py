@@ -10,6 +10,7 @@ from sklearn.base import clone
 from twins import self_test_loss
 
 import trackless as tl
+from trackless.networks import RadialNetwork
 from trackless.training import snapshots as training
 from trackless.training.batches import Batches, segments_of
 from trackless.training.loss import Pair
@@ -91,7 +92,7 @@ def test_the_kept_weights_have_the_smallest_held_out_loss(data, impatient):
         assert best == int(np.argmin(curve[:, 1]))
         held_out = tl.Snapshots(data.positions[member::5], data.times)
         potential = impatient.external_networks_[member : member + 1]
-        loss = training.loss_of(potential, (), held_out, impatient._recipe("snapshots", 1.0, None))
+        loss = training.loss_of(potential, (), impatient.tip_, held_out, impatient._recipe("snapshots", 1.0, None))
         assert loss == pytest.approx(curve[best, 1], rel=1e-3)
         assert curve[best, 1] < curve[-1, 1]
 
@@ -106,7 +107,7 @@ def test_several_networks_are_averaged(impatient):
     assert impatient.interaction_networks_ == ()
     assert impatient.interaction_ is None
     r = np.array([0.4, 0.8])
-    slopes = [network.derivatives(r[:, None])[1][:, 0] for network in impatient.external_networks_]
+    slopes = [RadialNetwork(network, impatient.tip_).slope(r) for network in impatient.external_networks_]
     np.testing.assert_allclose(impatient.external_.slope(r), np.mean(slopes, axis=0))
     assert not np.allclose(*slopes, rtol=1e-3)
 
@@ -119,7 +120,8 @@ def trained_by_hand(data, wanted, rates, steps, memory):
     batches = Batches(data, segments_of(data), "trapezoid", scales, 1.0)
     networks = recipe.new_networks(training.inputs_of(explored, recipe, scales), (1.0, 1.0), 0)
     pair = Pair(*(() if network is None else (network,) for network in networks))
-    return training.Training(pair, training.loss_for(recipe, scales, False), rates, steps, memory, seed=0), batches
+    loss = training.loss_for(recipe, scales, training.TIP, stochastic=False)
+    return training.Training(pair, loss, rates, steps, memory, seed=0), batches
 
 
 def flat(tree):

@@ -77,8 +77,8 @@ def snapshot_sums(x, external, interaction, scale, box=None):
 
 def usual_energy(energy, external, index, frames):
     """Energies of one frame, as if it had its run's mean number of particles and pairs."""
-    mean, n = np.mean([len(x) for x in frames]), len(frames[index])
-    singles, pairs = mean / max(n, 1), mean * (mean - 1) / max(n * (n - 1), 1)
+    counts, n = np.array([len(x) for x in frames]), len(frames[index])
+    singles, pairs = counts.mean() / max(n, 1), (counts * (counts - 1)).mean() / max(n * (n - 1), 1)
     return np.concatenate([singles * energy[:external], pairs * energy[external:]])
 
 
@@ -115,7 +115,7 @@ def moments_of(snapshots, external, interaction, coupling="mean", windows=1):
 
 
 def self_test_loss(external, interaction, data, sigma, coupling="mean", rule="trapezoid"):
-    """MATH section 2, per particle and time; energies as if the number of particles were the run's mean."""
+    """MATH section 2, per particle and time; energies as if a run always had its mean number of particles and pairs."""
     total, weight = 0.0, 0.0
     for run in range(data.runs):
         step = weights(data.times_of(run), rule)
@@ -139,8 +139,7 @@ def self_test_loss(external, interaction, data, sigma, coupling="mean", rule="tr
                 dissipation += force @ force
             total += step[k] * (0.5 * dissipation - 0.5 * sigma**2 * spread)
             if k in (0, len(frames) - 1):
-                usual = energy * (step @ singles) / step.sum() / max(singles[k], 1)
-                usual += pair_energy * (step @ pairs) / step.sum() / max(pairs[k], 1)
+                usual = energy * np.mean(singles) / max(singles[k], 1) + pair_energy * np.mean(pairs) / max(pairs[k], 1)
                 total += -usual if k == 0 else usual
         weight += step @ singles
     return total / weight

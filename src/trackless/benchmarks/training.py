@@ -22,7 +22,7 @@ def throughput(radial: bool, quick: bool = False, seed: int = 0) -> tuple[float,
     """
     from trackless.training.batches import Batches, segments_of
     from trackless.training.loss import Pair
-    from trackless.training.snapshots import ENDS, Training, inputs_of, loss_for, scales_of
+    from trackless.training.snapshots import ENDS, TIP, Training, inputs_of, loss_for, scales_of
 
     model = models.reference() if radial else models.anisotropic()
     data = simulate(model, runs=40, step=1e-3, observe_every=1e-2, seed=seed)
@@ -34,8 +34,8 @@ def throughput(radial: bool, quick: bool = False, seed: int = 0) -> tuple[float,
     pair = Pair(*((network,) for network in networks if network is not None))
     speeds = []
     # Snapshot pairs need the energies of both their ends; ours are drawn for themselves.
-    ours: Any = loss_for(recipe, scales, False)
-    plain: Any = _PlainLoss(radial)
+    ours: Any = loss_for(recipe, scales, TIP, stochastic=False)
+    plain: Any = _PlainLoss(radial, TIP)
     for loss, ends, count in ((ours, BATCH // ENDS, 4), (plain, BATCH, 1)):
         training = Training(pair, loss, (1e-4, 5e-4), 1000, 10, seed)
         drawn = list(batches.shuffled(BATCH, ends, np.random.default_rng(seed)))[: (2 if quick else 6) * count]
@@ -49,11 +49,11 @@ def throughput(radial: bool, quick: bool = False, seed: int = 0) -> tuple[float,
 class _PlainLoss:
     """The same loss point by point, over all ordered pairs, with Hessians."""
 
-    def __init__(self, radial: bool) -> None:
+    def __init__(self, radial: bool, tip: float) -> None:
         import jax.numpy as jnp
 
         def external(network: Any, x: Any) -> Any:
-            return network(jnp.sqrt((x**2).sum() + 1e-12)[None] if radial else x)
+            return network(jnp.sqrt((x**2).sum() + tip**2)[None] if radial else x)
 
         def interaction(network: Any, x: Any) -> Any:
             return external(network, x) if radial else 0.5 * (network(x) + network(-x))

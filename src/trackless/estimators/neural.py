@@ -87,6 +87,8 @@ class NeuralSelfTest(Saving):
     moments_ : Moments
         Moments only.
     sigma_ : float
+    tip_ : float
+        Radial networks are functions of sqrt(r^2 + tip_^2), which makes them flat at r = 0 (0 on moments).
 
     Examples
     --------
@@ -102,6 +104,7 @@ class NeuralSelfTest(Saving):
     sigma_: float
     radial_: tuple[bool, bool]
     center_: tuple[float, ...] | None
+    tip_: float
     loss_: float
     curves_: list[Array]
     stopped_: list[int]
@@ -197,7 +200,7 @@ class NeuralSelfTest(Saving):
         return checked_sigma(self.sigma)
 
     def _radial(self) -> tuple[bool, bool]:
-        both = (self.radial, self.radial) if isinstance(self.radial, (bool, np.bool_)) else tuple(self.radial)
+        both = tuple(self.radial) if isinstance(self.radial, (tuple, list)) else (self.radial,) * 2
         if len(both) != 2 or not all(isinstance(shape, (bool, np.bool_)) for shape in both):
             raise InputError(f"radial: expected True, False or two of them, for V and Phi, got {self.radial!r}")
         return bool(both[0]), bool(both[1])
@@ -278,7 +281,7 @@ class NeuralSelfTest(Saving):
         descent = Descent(rates, self.batch, self.laplacian == "stochastic")
         recipe = self._recipe("snapshots", sigma, center)
         result = train_on_snapshots(data, recipe, descent)
-        loss = loss_of(result.external, result.interaction, data, recipe)
+        loss = loss_of(result.external, result.interaction, result.tip, data, recipe)
         return _learnt("snapshots", sigma, radial, center, loss, result)
 
     def _loss_on(self, data: Snapshots | Moments) -> float:
@@ -289,11 +292,22 @@ class NeuralSelfTest(Saving):
         from trackless.training.snapshots import loss_of
 
         recipe = self._recipe("snapshots", self.sigma_, self.center_)._replace(radial=self.radial_)
-        return loss_of(self.external_networks_, self.interaction_networks_, data, recipe)
+        return loss_of(self.external_networks_, self.interaction_networks_, self.tip_, data, recipe)
 
     def _set_potentials(self) -> None:
-        self.external_ = _mean(self.external_networks_, self.radial_[0], self.center_, even=False)
-        self.interaction_ = _mean(self.interaction_networks_, self.radial_[1], None, even=True)
+        self.external_ = self._mean(self.external_networks_, self.radial_[0], self.center_, even=False)
+        self.interaction_ = self._mean(self.interaction_networks_, self.radial_[1], None, even=True)
+
+    def _mean(
+        self, networks: tuple[Perceptron, ...], radial: bool, center: tuple[float, ...] | None, even: bool
+    ) -> Potential | None:
+        """The mean of some networks as a potential."""
+        if not networks:
+            return None
+        weights = (1.0 / len(networks),) * len(networks)
+        if radial:
+            return placed(RadialSum(tuple(RadialNetwork(n, self.tip_) for n in networks), weights), center)
+        return PotentialSum(tuple(Network(n, even) for n in networks), weights)
 
 
 def _learnt(
@@ -303,7 +317,7 @@ def _learnt(
     return {
         "route_": route, "sigma_": sigma, "radial_": radial, "center_": center, "loss_": loss,
         "curves_": result.curves, "stopped_": result.stopped,
-        "external_networks_": result.external, "interaction_networks_": result.interaction,
+        "external_networks_": result.external, "interaction_networks_": result.interaction, "tip_": result.tip,
     }  # fmt: skip
 
 
@@ -313,15 +327,3 @@ def _check_free(snapshots: Snapshots) -> None:
             "the snapshot route knows no periodic box: a network does not end smoothly at half the box; fit moments on "
             "splines with a cutoff instead, tl.accumulate(data, None, tl.RadialSplines(40, cutoff=...))"
         )
-
-
-def _mean(
-    networks: tuple[Perceptron, ...], radial: bool, center: tuple[float, ...] | None, even: bool
-) -> Potential | None:
-    """The mean of some networks as a potential."""
-    if not networks:
-        return None
-    weights = (1.0 / len(networks),) * len(networks)
-    if radial:
-        return placed(RadialSum(tuple(RadialNetwork(n) for n in networks), weights), center)
-    return PotentialSum(tuple(Network(n, even) for n in networks), weights)

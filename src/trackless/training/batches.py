@@ -117,7 +117,7 @@ class Batches:
             frames.append(index)
             steps.append(step)
             ends.append([(run, first), (run, last)])
-            end_scales.append(_end_scales(counts, step))
+            end_scales.append(_end_scales(counts, snapshots.usual_counts(run)))
             total += float(counts @ step)
         self.runs: Indices = np.concatenate(runs)
         self.frames: Indices = np.concatenate(frames)
@@ -168,14 +168,7 @@ class Batches:
         return positions, present
 
 
-def _end_scales(counts: Array, steps: Array) -> Array:
-    """Weights (first and last, V and Phi) of the energies at the ends of a segment.
-
-    Where the number of particles changes, energies are scaled to the segment's mean number of particles and pairs.
-    """
-    share = steps / steps.sum()
-    pairs = counts * (counts - 1)
-    scale = np.array([
-        [(share @ counts) / max(counts[end], 1), (share @ pairs) / max(pairs[end], 1)] for end in (0, -1)
-    ])  # fmt: skip
-    return scale * [[-1.0], [1.0]]
+def _end_scales(counts: Array, usual: tuple[float, float]) -> Array:
+    """Weights (first and last, V and Phi) of the energies at the ends of a segment."""
+    n = counts[[0, -1]]
+    return np.array([[-1.0], [1.0]]) * usual / np.maximum(np.stack([n, n * (n - 1)], axis=1), 1)

@@ -16,7 +16,6 @@ import jax.numpy as jnp
 from trackless.training.network import Scaled
 
 CHUNK = 1 << 15  # points whose layers are in memory together
-NEAREST = 1e-6  # distances in units of the cloud's size below which a radial Laplacian is cut off
 
 
 class Jet(NamedTuple):
@@ -110,20 +109,29 @@ def even_jet(jet_of: Callable[[Any], Jet], points: Any) -> Jet:
     )
 
 
-def radial_jet(jet_of: Callable[[Any], Jet], points: Any) -> Jet:
-    """The jet of g(|x|) from that of g: gradient g' x/r, Laplacian g'' + (dim - 1) g'/r."""
-    r = jnp.sqrt(jnp.maximum((points**2).sum(axis=1), NEAREST**2))
-    value, slope, curvature = jet_of(r[:, None])
-    per_length = slope[:, 0] / r
-    return Jet(value, per_length[:, None] * points, curvature + (points.shape[1] - 1) * per_length)
+def rounded(points: Any, tip: float) -> Any:
+    """s = sqrt(|x|^2 + tip^2), (n,): a function of it has no tip at the origin."""
+    return jnp.sqrt((points**2).sum(axis=1) + tip**2)
 
 
-def in_chunks(function: Callable[[Any], Any], points: Any) -> Any:
-    """``function(points)`` with the layers of at most CHUNK points in memory, backwards as well."""
+def radial_jet(jet_of: Callable[[Any], Jet], points: Any, tip: float) -> Jet:
+    """The jet of g(s) from that of g: gradient g' x/s, Laplacian g'' r^2/s^2 + g' (dim - r^2/s^2)/s."""
+    s = rounded(points, tip)
+    value, slope, curvature = jet_of(s[:, None])
+    per_length, share = slope[:, 0] / s, (points**2).sum(axis=1) / s**2
+    return Jet(value, per_length[:, None] * points, curvature * share + (points.shape[1] - share) * per_length)
+
+
+def in_chunks(function: Callable[[Any, Any], Any], points: Any, key: Any) -> Any:
+    """``function(points, key)`` with the layers of at most CHUNK points in memory, backwards as well.
+
+    Each chunk has a key of its own.
+    """
     count = len(points)
     if count <= CHUNK:
-        return function(points)
+        return function(points, key)
     chunks = -(-count // CHUNK)
     padded = jnp.pad(points, ((0, chunks * CHUNK - count), (0, 0)), constant_values=1.0)
-    parts = jax.lax.map(jax.checkpoint(function), padded.reshape(chunks, CHUNK, -1))
+    pieces = (padded.reshape(chunks, CHUNK, -1), jax.random.split(key, chunks))
+    parts = jax.lax.map(jax.checkpoint(lambda piece: function(*piece)), pieces)
     return jax.tree.map(lambda part: part.reshape(-1, *part.shape[2:])[:count], parts)

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from trackless.training.batches import Frames
-from trackless.training.jets import Jet, even_jet, exact_jet, in_chunks, radial_jet, stochastic_jet, values
+from trackless.training.jets import Jet, even_jet, exact_jet, in_chunks, radial_jet, rounded, stochastic_jet, values
 from trackless.training.network import Scaled
 
 
@@ -40,12 +40,16 @@ class Loss:
         Whether V and Phi are networks of the distance.
     coupling : float or None
         c above; None for 1/N.
+    tip : float
+        Radial networks are functions of sqrt(r^2 + tip^2): what a network of the distance does at r = 0 has no
+        Laplacian.
     stochastic : bool
         Laplacians of networks that are not radial from one random direction.
     """
 
     radial: tuple[bool, bool]
     coupling: float | None
+    tip: float
     stochastic: bool = False
 
     def inner(self, pair: Pair, frames: Frames, key: Any) -> Any:
@@ -55,12 +59,12 @@ class Loss:
         force, spread = jnp.zeros_like(positions), jnp.zeros(count)
         keys = jax.random.split(key)
         if pair.external:
-            jet = in_chunks(self._jet(pair.external, 0, keys[0]), positions.reshape(-1, dim))
+            jet = in_chunks(self._jet(pair.external, 0), positions.reshape(-1, dim), keys[0])
             force += jet.gradient.reshape(positions.shape)
             spread += (jet.laplacian.reshape(present.shape) * present).sum(axis=1)
         if pair.interaction and particles > 1:
             i, j = np.triu_indices(particles, 1)
-            jet = in_chunks(self._jet(pair.interaction, 1, keys[1]), _displacements(positions, i, j))
+            jet = in_chunks(self._jet(pair.interaction, 1), _displacements(positions, i, j), keys[1])
             both, c = present[:, i] * present[:, j], self._coupling(present)
             gradient = jet.gradient.reshape(count, -1, dim) * (c * both)[..., None]
             force = force.at[:, i].add(gradient).at[:, j].add(-gradient)
@@ -72,13 +76,14 @@ class Loss:
         """Energies at the ends of segments with their signs, (B,)."""
         positions, present, weights = frames
         count, particles, dim = positions.shape
-        energy = jnp.zeros(count)
+        energy, key = jnp.zeros(count), jax.random.PRNGKey(0)  # values need no random directions
         if pair.external:
-            value = in_chunks(self._value(pair.external, 0), positions.reshape(-1, dim)).reshape(present.shape)
+            value = in_chunks(self._value(pair.external, 0), positions.reshape(-1, dim), key).reshape(present.shape)
             energy += weights[:, 0] * (value * present).sum(axis=1)
         if pair.interaction and particles > 1:
             i, j = np.triu_indices(particles, 1)
-            value = in_chunks(self._value(pair.interaction, 1), _displacements(positions, i, j)).reshape(count, -1)
+            displacements = _displacements(positions, i, j)
+            value = in_chunks(self._value(pair.interaction, 1), displacements, key).reshape(count, -1)
             both = present[:, i] * present[:, j]
             energy += weights[:, 1] * (self._coupling(present) * both * value).sum(axis=1)
         return energy
@@ -89,25 +94,25 @@ class Loss:
             return jnp.full((len(present), 1), self.coupling)
         return 1 / jnp.maximum(present.sum(axis=1, keepdims=True), 1)
 
-    def _jet(self, networks: tuple[Scaled, ...], role: int, key: Any) -> Callable[[Any], Jet]:
-        def one(network: Scaled, points: Any) -> Jet:
+    def _jet(self, networks: tuple[Scaled, ...], role: int) -> Callable[[Any, Any], Jet]:
+        def one(network: Scaled, points: Any, key: Any) -> Jet:
             if self.radial[role]:
-                return radial_jet(lambda r: exact_jet(network, r), points)
+                return radial_jet(lambda s: exact_jet(network, s), points, self.tip)
 
             def jet(at: Any) -> Jet:
                 return stochastic_jet(network, at, key) if self.stochastic else exact_jet(network, at)
 
             return even_jet(jet, points) if role == 1 else jet(points)
 
-        return lambda points: _mean([one(network, points) for network in networks])
+        return lambda points, key: _mean([one(network, points, key) for network in networks])
 
-    def _value(self, networks: tuple[Scaled, ...], role: int) -> Callable[[Any], Any]:
+    def _value(self, networks: tuple[Scaled, ...], role: int) -> Callable[[Any, Any], Any]:
         def one(network: Scaled, points: Any) -> Any:
             if self.radial[role]:
-                return values(network, jnp.linalg.norm(points, axis=1, keepdims=True))
+                return values(network, rounded(points, self.tip)[:, None])
             return 0.5 * (values(network, points) + values(network, -points)) if role == 1 else values(network, points)
 
-        return lambda points: _mean([one(network, points) for network in networks])
+        return lambda points, _: _mean([one(network, points) for network in networks])
 
 
 def _mean(parts: list[Any]) -> Any:

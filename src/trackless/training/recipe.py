@@ -60,6 +60,7 @@ class Ensemble(NamedTuple):
     curves : per member (steps, 2), train and held-out loss.
     stopped : per member the step whose weights were kept.
     coef : (K,) the potentials' means in the moments' bases, or None.
+    tip : radial networks are functions of sqrt(r^2 + tip^2).
     """
 
     external: tuple[Perceptron, ...]
@@ -67,6 +68,7 @@ class Ensemble(NamedTuple):
     curves: list[Array]
     stopped: list[int]
     coef: Array | None = None
+    tip: float = 0.0
 
 
 def describe(member: int, recipe: Recipe, curve: list[Any]) -> str:

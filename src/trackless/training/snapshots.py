@@ -32,6 +32,7 @@ LARGEST_GRADIENT = 1.0  # norm that the gradient of each network is cut to
 MOST_POINTS = 1 << 17  # pairs in a mini-batch
 SCORED = 256  # snapshots looked at together where nothing is trained
 ENDS = 4  # one pair of segment ends is drawn for so many snapshots
+TIP = 0.01  # distances, in units of the cloud's size, below which radial networks are rounded
 
 
 class Descent(NamedTuple):
@@ -111,12 +112,16 @@ def train_on_snapshots(snapshots: Snapshots, recipe: Recipe, descent: Descent) -
         for role in (0, 1)
     )
     curves = [np.array(curve) for _, curve, _ in members]
-    return Ensemble(external, interaction, curves, [best for _, _, best in members])
+    return Ensemble(external, interaction, curves, [best for _, _, best in members], tip=TIP * scales.length)
 
 
 def loss_of(
-    external: tuple[Perceptron, ...], interaction: tuple[Perceptron, ...], snapshots: Snapshots, recipe: Recipe
-) -> float:  # fmt: skip
+    external: tuple[Perceptron, ...],
+    interaction: tuple[Perceptron, ...],
+    tip: float,
+    snapshots: Snapshots,
+    recipe: Recipe,
+) -> float:
     """The loss of an ensemble's mean on all of some data, with exact Laplacians."""
     recipe = recipe._replace(wanted=(bool(external), bool(interaction)))
     scales = scales_of(snapshots, explore(snapshots), recipe)
@@ -126,7 +131,8 @@ def loss_of(
     ))  # fmt: skip
     segments = [Segment(m, 0, len(snapshots.times_of(m)) - 1) for m in range(snapshots.runs)]
     batches = Batches(snapshots, segments, recipe.quadrature, scales, recipe.sigma)
-    total = loss_on(batches, _batch_size(batches, SCORED), pair, *_compiled(loss_for(recipe, scales, False)))
+    loss = loss_for(recipe, scales, tip / scales.length, stochastic=False)
+    total = loss_on(batches, _batch_size(batches, SCORED), pair, *_compiled(loss))
     return _loss_unit(recipe, scales) * total
 
 
@@ -144,10 +150,10 @@ def _compiled(loss: Loss) -> tuple[Any, Any]:
     return eqx.filter_jit(loss.inner), eqx.filter_jit(loss.outer)
 
 
-def loss_for(recipe: Recipe, scales: Scales, stochastic: bool) -> Loss:
+def loss_for(recipe: Recipe, scales: Scales, tip: float, stochastic: bool) -> Loss:
     """The loss in training's units."""
     ratio = None if recipe.coupling == "mean" else scales.energies[1] / scales.energies[0]
-    return Loss(recipe.radial, ratio, stochastic)
+    return Loss(recipe.radial, ratio, tip, stochastic)
 
 
 def _loss_unit(recipe: Recipe, scales: Scales) -> float:
@@ -178,7 +184,7 @@ def _member(
     start = [() if network is None else (network,) for network in recipe.new_networks(points, (1.0, 1.0), member)]
     training = Training(
         Pair(*start),
-        loss_for(recipe, scales, descent.stochastic),
+        loss_for(recipe, scales, TIP, descent.stochastic),
         descent.learning_rates,
         steps=recipe.steps * per_epoch,
         memory=per_epoch,
