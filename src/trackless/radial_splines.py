@@ -15,7 +15,7 @@ from trackless.exploration import Exploration
 from trackless.potentials import PiecewiseCubic, RadialPotential
 from trackless.tables import Pieces, RadialTable, radial_table, rounded
 
-ROUNDED = 256  # a slope at r = 0 is rounded below this part of the range
+ROUNDED = 2048  # a slope at r = 0 is rounded below this part of the range
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class RadialSplines(Basis):
     cutoff : float, optional
         Upper end at which value and slope are 0 (interactions).
     flat_center : bool
-        Enforce g'(0) = 0 (needs lower = 0). Otherwise a slope at 0 is rounded within 1/256 of the range, because
+        Enforce g'(0) = 0 (needs lower = 0). Otherwise a slope at 0 is rounded within 1/2048 of the range in the moments, because
         the Laplacian of a tip diverges.
     knots : tuple of float, optional
         Interior and end knots instead of equidistant ones; they say the count.
@@ -145,20 +145,23 @@ class RadialSplines(Basis):
         return (joined * centers[:, None]).sum(axis=0) / joined.sum(axis=0)
 
     def pieces(self) -> Pieces:
-        """The functions as piecewise cubics."""
+        """The functions as piecewise cubics, as the moments see them: a slope at r = 0 is rounded."""
+        exact = self._exact_pieces()
+        steps = max(1, round(exact.edges[-1] / ROUNDED / exact.spacing))
+        return rounded(exact, steps * exact.spacing) if exact.edges[0] == 0 else exact
+
+    def _exact_pieces(self) -> Pieces:
         edges, spacing = self._edges()
         full, joined = self.spline_parts()
         spline = BSpline(full, joined, 3)
         taylor = [spline(edges[:-1], nu=order) / factorial(order) for order in range(4)]
-        pieces = Pieces(edges, spacing, _cleaned(np.stack(taylor, axis=-1), np.diff(edges)))
-        steps = max(1, round(edges[-1] / ROUNDED / spacing))
-        return rounded(pieces, steps * spacing) if edges[0] == 0 else pieces
+        return Pieces(edges, spacing, _cleaned(np.stack(taylor, axis=-1), np.diff(edges)))
 
     def table(self, dim: int) -> RadialTable:
         return radial_table([self.pieces()], np.ones((1, dim)), origin_of(self.center, dim))
 
     def combine(self, coef: ArrayLike) -> RadialPotential:
-        pieces = self.pieces()
+        pieces = self._exact_pieces()
         total = np.einsum("ckp,k->cp", pieces.coef, checked_coef(coef, self.size))
         return placed(PiecewiseCubic(pieces.edges, total), self.center)
 

@@ -16,6 +16,7 @@ from trackless.tensor_splines import TensorSpline
 
 Array = NDArray[np.float64]
 STIFFNESS = 0.1  # accurate steps h keep h times the second derivative below this; at 0.3 a bias of 1 % shows
+TURNING = 0.005  # and h g'/r below this, with r at least the distance covered in h: a tip turns the force around
 RANGE = 2.0**14  # tables cover distances from reach / RANGE to reach * RANGE
 FINE = 16384  # points of the grid on which stiffness is looked at
 LEVELS = 16  # accurate steps are the largest one halved at most this often
@@ -109,13 +110,18 @@ def _forces(profile: RadialPotential, edges: Array) -> Array:
 def _safe_steps(
     profile: RadialPotential, reach: float, spread: float, step: float, scale: float
 ) -> Callable[[Array], Array]:
-    """Largest step h <= step with h scale |g''| <= STIFFNESS anywhere the distance may get to within it."""
+    """Largest step h <= step that the slope g' and its derivative allow (see STIFFNESS and TURNING).
+
+    The derivative is looked at wherever the distance may get to within the step.
+    """
     width = reach / FINE
     grid = (np.arange(FINE) + 0.5) * width
-    stiffness = scale * np.abs(profile.curvature(grid))
+    slope, stiffness = (scale * np.abs(part(grid)) for part in (profile.slope, profile.curvature))
     allowed = np.full(FINE, step / 2**LEVELS)
     for level in range(LEVELS - 1, -1, -1):
         h = step / 2**level
-        around = maximum_filter1d(stiffness, 2 * int(4 * spread * np.sqrt(h) / width) + 1, mode="nearest")
-        allowed[h * around <= STIFFNESS] = h
+        covered = spread * np.sqrt(h)
+        around = maximum_filter1d(stiffness, 2 * int(4 * covered / width) + 1, mode="nearest")
+        turning = slope / np.maximum(grid, 2 * covered)
+        allowed[(h * around <= STIFFNESS) & (h * turning <= TURNING)] = h
     return lambda q: allowed[np.minimum(q / width, FINE - 1).astype(np.int64)]
