@@ -86,7 +86,7 @@ def origin_of(center: Center, dim: int) -> Array:
     """The centre as an array (dim,)."""
     if center is None:
         return np.zeros(dim)
-    if len(center) != dim:
+    if not isinstance(center, (tuple, list, np.ndarray)) or len(center) != dim:
         raise InputError(f"center: expected {dim} coordinates, got {center!r}")
     return np.asarray(center, float)
 

@@ -205,6 +205,12 @@ class Moments:
         vectors = (0.5 * sigma**2 * self.diffusion[:, :, *q] - self.energy).reshape(-1, self.size)
         return matrices, vectors, self.weight[:, :, *q].ravel()
 
+    def motion_units(self) -> tuple[Array, Array, Array]:
+        """The same for the likelihood of displacements."""
+        q = rule_index("left")
+        matrices = self.quadratic[:, :, *q].reshape(-1, self.size, self.size)
+        return matrices, -self.work.reshape(-1, self.size), self.weight[:, :, *q].ravel()
+
     def motion_equations(self, part: NDArray[np.bool_] | None = None) -> NormalEquations:
         """A and b of the likelihood of displacements (paper, section on baselines), Euler-Maruyama between snapshots.
 

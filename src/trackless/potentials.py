@@ -11,15 +11,27 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from trackless._errors import InputError
 
 Array = NDArray[np.float64]
 
 
 class Potential(ABC):
-    """A scalar field on R^d with its first two derivatives; points have shape (..., dim)."""
+    """A scalar field on R^d with its first two derivatives; points have shape (..., dim).
+
+    Attributes
+    ----------
+    uncertainty : Uncertainty or None
+        Error bars, if the potential was learnt with them.
+    """
+
+    uncertainty: Any = None
+    _banded: ClassVar[dict[str, str]] = {"gradient": "gradient", "value": "__call__"}
 
     @abstractmethod
     def __call__(self, x: ArrayLike) -> Array:
@@ -32,6 +44,39 @@ class Potential(ABC):
     @abstractmethod
     def laplacian(self, x: ArrayLike) -> Array:
         """Laplacians at the points ``x``; shape (...)."""
+
+    def band(
+        self, x: ArrayLike, level: float = 0.95, of: str | None = None, simultaneous: bool = False
+    ) -> tuple[Array, Array]:  # fmt: skip
+        """Lower and upper end of an error band at ``x``: distances for radial potentials, points (..., dim) for others.
+
+        Parameters
+        ----------
+        x : array
+        level : float
+            How often a band should cover the truth: at each place, or with ``simultaneous`` at all places at once.
+        of : "slope" (default) or "profile"; for potentials that are not radial "gradient" (default) or "value"
+            A constant in a potential cannot be known, so that the bands of a profile or value are those of its
+            difference to the mean over the explored range.
+        simultaneous : bool
+
+        Returns
+        -------
+        lower, upper : arrays
+            Infinite where the data did not reach.
+        """
+        offered = self._banded
+        of = next(iter(offered)) if of is None else of
+        if of not in offered:
+            raise InputError(f"of: expected {' or '.join(map(repr, offered))}, got {of!r}")
+        if self.uncertainty is None:
+            raise InputError(
+                "this potential has no error bars: those of tl.fit and of fitted tl.SelfTest have, from two runs on"
+            )
+        method = offered[of]
+        middle = getattr(self, method)(x)
+        half = self.uncertainty.critical(level, method, simultaneous) * self.uncertainty.deviation(x, method)
+        return middle - half, middle + half
 
 
 class RadialPotential(Potential):
@@ -46,6 +91,8 @@ class RadialPotential(Potential):
     >>> bump.gradient([[0.75, 0.0]]).shape
     (1, 2)
     """
+
+    _banded: ClassVar[dict[str, str]] = {"slope": "slope", "profile": "profile"}
 
     @property
     def origin(self) -> Array | float:

@@ -34,11 +34,14 @@ class RadialSplines(Basis):
     cutoff : float, optional
         Upper end at which value and slope are 0 (interactions).
     flat_center : bool
-        Enforce g'(0) = 0 (needs lower = 0). Otherwise a slope at 0 is rounded within 1/2048 of the range in the moments, because
-        the Laplacian of a tip diverges.
+        Enforce g'(0) = 0 (needs lower = 0). Otherwise a slope at 0 is rounded within 1/2048 of the range in the
+        moments, because the Laplacian of a tip diverges.
     knots : tuple of float, optional
         Interior and end knots instead of equidistant ones; they say the count.
     center : tuple of float, "mean", or None
+    follow_data : bool
+        Where range and knots are left open: up to the farthest distance, and half of the knots where the data are
+        dense (otherwise the range leaves out the farthest thousandth, and knots are equidistant).
 
     Examples
     --------
@@ -56,6 +59,7 @@ class RadialSplines(Basis):
     flat_center: bool = False
     knots: tuple[float, ...] | None = None
     center: Center = None
+    follow_data: bool = False
     _cells: int = field(default=4096, repr=False)
 
     def __post_init__(self) -> None:
@@ -101,16 +105,22 @@ class RadialSplines(Basis):
         sample = explored.reached(role, center)
         if not len(sample):
             raise InputError("RadialSplines: there are no pairs of particles to take the range from")
-        top = self._top if self._top is not None else float(np.quantile(sample, 0.999))
+        farthest = float(sample.max()) if self.follow_data else float(np.quantile(sample, 0.999))
+        top = self._top if self._top is not None else farthest
         low = self.lower
         if low is None:
             low = float(np.quantile(sample, 0.0005))
             low = 0.0 if low < 0.1 * top or self.flat_center else low
         if top <= low:
             raise InputError(f"RadialSplines: the range [{low:g}, {top:g}] is empty; give lower and upper")
+        knots = _following(sample, low, top, self._intervals, self._cells) if self.follow_data else None
         if self.cutoff is not None:
-            return replace(self, lower=low, center=center)
-        return replace(self, lower=low, upper=top, center=center)
+            return replace(self, lower=low, center=center, knots=knots)
+        return replace(self, lower=low, upper=top, center=center, knots=knots)
+
+    @property
+    def _intervals(self) -> int:
+        return self.count + self._dropped - 3
 
     def _edges(self) -> tuple[Array, float]:
         """Knots on a fine lattice (so that a kernel finds the cell by one look-up), and the lattice spacing."""
@@ -119,10 +129,9 @@ class RadialSplines(Basis):
             raise InputError("RadialSplines: the range is open; give lower and upper, or adapt the family to data")
         if self.flat_center and low != 0:
             raise InputError(f"RadialSplines: flat_center needs lower=0, got {low:g}")
-        intervals = self.count + self._dropped - 3
         if self.knots is None:  # fine enough to round the tip inside the first cell
-            finer = max(1, round(ROUNDED / intervals))
-            return np.linspace(low, top, intervals + 1), (top - low) / (intervals * finer)
+            finer = max(1, round(ROUNDED / self._intervals))
+            return np.linspace(low, top, self._intervals + 1), (top - low) / (self._intervals * finer)
         spacing = (top - low) / self._cells
         steps = np.round((np.asarray(self.knots) - low) / spacing)
         if np.any(np.diff(steps) < 1):
@@ -164,6 +173,17 @@ class RadialSplines(Basis):
         pieces = self._exact_pieces()
         total = np.einsum("ckp,k->cp", pieces.coef, checked_coef(coef, self.size))
         return placed(PiecewiseCubic(pieces.edges, total), self.center)
+
+
+def _following(sample: Array, low: float, top: float, intervals: int, cells: int) -> tuple[float, ...]:
+    """Knots with half of the intervals spread evenly over the range and half over the sample, on a lattice of cells."""
+    grid = np.linspace(low, top, cells + 1)
+    counts, _ = np.histogram(sample, grid)
+    share = np.concatenate([[0.0], np.cumsum(counts) / max(counts.sum(), 1)])
+    level = 0.5 * share + 0.5 * np.linspace(0, 1, cells + 1)
+    chosen = np.unique(np.searchsorted(level, np.linspace(0, 1, intervals + 1)).clip(0, cells))
+    chosen[0], chosen[-1] = 0, cells
+    return tuple(grid[chosen].tolist())
 
 
 def _cleaned(coef: Array, widths: Array) -> Array:

@@ -16,7 +16,7 @@ from trackless.tensor_splines import TensorSpline
 
 Array = NDArray[np.float64]
 STIFFNESS = 0.1  # accurate steps h keep h times the second derivative below this; at 0.3 a bias of 1 % shows
-TURNING = 0.005  # and h g'/r below this, with r at least the distance covered in h: a tip turns the force around
+TURNING = 0.005  # and, where a step may lead past a tip, h times the force's change of direction per distance
 RANGE = 2.0**14  # tables cover distances from reach / RANGE to reach * RANGE
 FINE = 16384  # points of the grid on which stiffness is looked at
 LEVELS = 16  # accurate steps are the largest one halved at most this often
@@ -116,12 +116,13 @@ def _safe_steps(
     """
     width = reach / FINE
     grid = (np.arange(FINE) + 0.5) * width
-    slope, stiffness = (scale * np.abs(part(grid)) for part in (profile.slope, profile.curvature))
+    curvature = profile.curvature(grid)
+    stiffness, tip = scale * np.abs(curvature), scale * np.abs(profile.slope(grid) - grid * curvature)
     allowed = np.full(FINE, step / 2**LEVELS)
     for level in range(LEVELS - 1, -1, -1):
         h = step / 2**level
         covered = spread * np.sqrt(h)
         around = maximum_filter1d(stiffness, 2 * int(4 * covered / width) + 1, mode="nearest")
-        turning = slope / np.maximum(grid, 2 * covered)
+        turning = np.where(grid < 4 * covered, tip / np.maximum(grid, 2 * covered), 0.0)
         allowed[(h * around <= STIFFNESS) & (h * turning <= TURNING)] = h
     return lambda q: allowed[np.minimum(q / width, FINE - 1).astype(np.int64)]

@@ -578,7 +578,7 @@ def test_labeled_mle_refuses_unlabeled_data(data):
         ("sigma", "one", "sigma: expected a number, got 'one'"),
         ("epsilon", 0.0, "epsilon: expected a positive number"),
         ("max_distance", -1.0, "max_distance: expected a positive number"),
-        ("regularization", "auto", "regularization: expected 'lcurve', 'cv' or a number"),
+        ("regularization", "auto", "regularization: expected 'lcurve', 'cv', 'evidence' or a number"),
         ("coupling", "average", "coupling: expected 'mean' or 'sum'"),
     ],
 )

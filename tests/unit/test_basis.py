@@ -85,10 +85,11 @@ def test_no_spline_has_a_slope_at_zero(name):
 
 
 def test_a_tip_is_rounded_close_to_zero_only():
-    near = 2 / 256 * 1.01
+    near = 2 / 2048 * 1.01
     tip = functions_of(SPLINES["open"])[0]  # (1 - 3 r)^3 near 0: the knots are 1/3 apart
     assert tip.slope(near) == pytest.approx(-9 * (1 - 3 * near) ** 2)
     assert abs(tip.slope(near / 10)) < 1
+    assert SPLINES["open"].combine(np.eye(SPLINES["open"].size)[0]).slope(0.0) == pytest.approx(-9)
 
 
 @pytest.mark.parametrize("name", ["flat centre", "flat centre and cutoff"])

@@ -215,8 +215,8 @@ def test_impossible_sigma(sigma, parts):
     [
         ("coupling", "average", ("'mean' or 'sum'", "got 'average'")),
         ("quadrature", "simpson", ("left, trapezoid, cubic", "got 'simpson'")),
-        ("regularization", "auto", ("'lcurve', 'cv' or a number", "got 'auto'")),
-        ("regularization", None, ("'lcurve', 'cv' or a number", "got None")),
+        ("regularization", "auto", ("'lcurve', 'cv', 'evidence' or a number", "got 'auto'")),
+        ("regularization", None, ("'lcurve', 'cv', 'evidence' or a number", "got None")),
         ("regularization", -1.0, ("at least 0", r"got -1\.0")),
     ],
 )

@@ -10,8 +10,8 @@ from sklearn.covariance import ledoit_wolf
 import trackless as tl
 from trackless.accumulation import closed_bases
 from trackless.networks import ACTIVATIONS
+from trackless.nodes import nodes_of
 from trackless.training import moments as training
-from trackless.training.dictionary import nodes_of
 from trackless.training.network import new_network, plain
 
 MODEL = tl.models.reference()

@@ -8,7 +8,7 @@ from trackless import models
 from trackless._kernels.simulation import SHIFT, radial_gradients, simulate_batch, tensor_gradients
 from trackless.potentials import Centered, PotentialSum, Stretched
 from trackless.shapes import Clamped, Gaussian, InversePower, Power, ShiftedForce
-from trackless.slopes import RANGE, STIFFNESS, slope_table
+from trackless.slopes import RANGE, STIFFNESS, TURNING, slope_table
 from trackless.space import side_lengths
 from trackless.tensor_splines import TensorSpline
 
@@ -160,9 +160,24 @@ def test_safe_steps_look_as_far_as_a_particle_may_move(spread):
     for cell in np.random.default_rng(0).choice(np.flatnonzero((distance > 0.01) & (distance < 2.0)), 200):
         assert steps[cell] * stiffest_within(distance[cell], steps[cell], -resolution) <= STIFFNESS
         further = 2 * steps[cell] * stiffest_within(distance[cell], 2 * steps[cell], resolution)
-        assert steps[cell] == largest or further > 0.9 * STIFFNESS
+        near_tip = distance[cell] < 4 * spread * np.sqrt(2 * steps[cell])  # which asks for smaller steps still
+        assert steps[cell] == largest or further > 0.9 * STIFFNESS or near_tip
     assert steps.max() == largest
     assert steps.min() < largest / 100
+
+
+def test_steps_near_a_tip_are_small_enough_to_turn_around():
+    """What a step may change of the force's direction is bounded; without a tip nothing is asked."""
+    spread, slope, largest = 1.4, 4.0, 1e-2
+    table = slope_table(slope * Power(1), 2, REACH, spread, largest, 1.0)
+    steps = table.safe_step[0]
+    r = np.sqrt(((table.first_cell + np.arange(len(steps))) << SHIFT).view(np.float64))
+    near = r < 0.01
+    assert (steps[near] * slope / (2 * spread * np.sqrt(steps[near])) <= TURNING).all()
+    assert (4 * steps[near] * slope / (2 * spread * np.sqrt(4 * steps[near])) > TURNING).all()
+    assert (steps[r > 1.0] == largest).all()
+    smooth = slope_table(slope * Power(2), 2, REACH, spread, largest, 1.0).safe_step[0]
+    assert (smooth == largest).all()
 
 
 @pytest.mark.parametrize("make", [models.reference, models.smoothness, models.conditioning, models.singularity,

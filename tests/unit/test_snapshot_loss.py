@@ -10,10 +10,10 @@ from trackless.accumulation import closed_bases
 from trackless.benchmarks.training import _PlainLoss
 from trackless.exploration import explore
 from trackless.networks import Network, RadialNetwork
+from trackless.nodes import nodes_of
 from trackless.potentials import Centered, PotentialSum, RadialSum
 from trackless.training import jets, snapshots
 from trackless.training.batches import Batches, segments_of
-from trackless.training.dictionary import nodes_of
 from trackless.training.loss import Pair
 from trackless.training.network import new_network, plain, trainable
 from trackless.training.recipe import Recipe

@@ -169,7 +169,13 @@ def _print_training(fitted: Any) -> None:
     )
     last = [(len(curve), best) for curve, best in zip(fitted.curves_, fitted.stopped_, strict=True)]
     if any(best == length - 1 for length, best in last):
-        console.print(f"[yellow]Still improving when training ended: more {unit}s may do better.[/yellow]")
+        console.print(
+            f"[yellow]Still improving when training ended: more {unit}s may do better, "
+            "tl.NeuralSelfTest(steps=...) in Python.[/yellow]",
+            highlight=False,
+        )
+    if fitted.loss_ >= 0:
+        console.print("[yellow]No better than no force at all: the data are too few, or sigma is wrong.[/yellow]")
 
 
 def _print_slopes(fitted: Any, snapshots: Any) -> None:
@@ -191,7 +197,7 @@ def _print_slopes(fitted: Any, snapshots: Any) -> None:
                 grid.add_row(f"{r:.4g}", f"{float(potential.slope(r)):.4g}")
             tables.append(grid)
         elif potential is not None:
-            console.print(f"{letter} is not radial: draw it with --figure, or save the fit with --output")
+            console.print(f"{letter} is not radial, so there is no table of slopes; --figure draws it in 2-D")
     if tables:
         console.print("Learnt slopes, where the data were:")
         console.print(Columns(tables))

@@ -11,10 +11,19 @@ from numpy.typing import NDArray
 from trackless._errors import InputError
 from trackless.basis import Basis
 from trackless.estimators.saving import Saving
+from trackless.evidence import posterior
+from trackless.exploration import Exploration, explore
 from trackless.moments import Moments, NormalEquations
-from trackless.potentials import Potential
+from trackless.potentials import Potential, RadialPotential
+from trackless.residuals import Units
 from trackless.snapshots import Snapshots
 from trackless.solvers import Solution, check_reached, condition_numbers, cross_validated, lcurve, ridge
+from trackless.uncertainty import Uncertainty, bootstrap, sandwich, with_uncertainty
+
+Array = NDArray[np.float64]
+Range = tuple[Any, Any]
+REGULARIZATIONS = ("lcurve", "cv", "evidence")
+RARE = 1e-4  # the explored range leaves out this part of the particles (pairs) at each end
 
 
 class LeastSquares(Saving, ABC):
@@ -43,28 +52,58 @@ class LeastSquares(Saving, ABC):
         """A and b of the blocks and windows marked in ``part``, of all by default."""
 
     @abstractmethod
+    def _units(self, moments: Moments) -> Units:
+        """Normal equations of every block and window on its own."""
+
+    @abstractmethod
     def _noise(self, moments: Moments, equations: NormalEquations, coef: NDArray[np.float64]) -> float:
         """sigma_: as given, or as the fit tells."""
 
     def fit(self, X: Snapshots | Moments, y: Any = None) -> Self:
         """Learn the potentials from snapshots, or from moments accumulated earlier (their bases are used)."""
         self._check()
-        if self.regularization not in ("lcurve", "cv") and not isinstance(self.regularization, (int, float, np.number)):
-            raise InputError(f"regularization: expected 'lcurve', 'cv' or a number, got {self.regularization!r}")
-        moments = self._moments(X)
-        equations = self._equations(moments)
-        check_reached(equations, moments.names)
-        solution = self._solve(moments, equations)
+        strength = isinstance(self.regularization, (int, float, np.number))
+        if self.regularization not in REGULARIZATIONS and not strength:
+            offered = ", ".join(map(repr, REGULARIZATIONS))
+            raise InputError(f"regularization: expected {offered} or a number, got {self.regularization!r}")
+        moments, explored = self._moments(X)
+        equations, units = self._equations(moments), self._units(moments)
+        several = len(units.weights) > 1
+        if self.regularization == "evidence":
+            found = posterior(units, (moments.external, moments.interaction))
+            solution, covariance = Solution(found.coef, 0.0), found.covariance
+        else:
+            check_reached(equations, moments.names)
+            found, solution = None, self._solve(moments, equations)
+            covariance = sandwich(units, solution.coef, solution.ridge) if several else None
         self.moments_ = moments
         self.external_basis_, self.interaction_basis_ = moments.external, moments.interaction
-        self.solution_ = solution
-        self.coef_ = solution.coef
+        self.explored_ = explored
+        self.solution_, self.posterior_ = solution, found
+        self.coef_, self.covariance_ = solution.coef, covariance
         self.lambda_ = solution.ridge
         self.loss_ = equations.loss(solution.coef)
         self.sigma_ = self._noise(moments, equations, solution.coef)
         self.condition_numbers_ = condition_numbers(equations)
         self._set_potentials()
         return self
+
+    def bootstrap(self, draws: int = 200, seed: int = 0) -> Array:
+        """Coefficients (draws, K) refitted to blocks drawn with replacement, everything that was chosen kept fixed.
+
+        A check of ``covariance_`` that assumes nothing but independent blocks.
+        """
+        if not hasattr(self, "coef_"):
+            raise InputError("this estimator is not fitted yet; call fit first")
+        found = self.posterior_
+        if found is not None:
+            return bootstrap(self._units(self.moments_), found.solved, draws, seed)
+        diagonal = self.lambda_ * np.eye(len(self.coef_))
+
+        def solved(matrix: Array, vector: Array) -> Array:
+            return np.asarray(np.linalg.solve(matrix + diagonal, vector), float)
+
+        return bootstrap(self._units(self.moments_), solved, draws, seed)
 
     def score(self, X: Snapshots | Moments, y: Any = None) -> float:
         """Minus the loss of the fitted potentials on other data (higher is better)."""
@@ -83,12 +122,25 @@ class LeastSquares(Saving, ABC):
     def _set_potentials(self) -> None:
         external, interaction = self.external_basis_, self.interaction_basis_
         k = external.size if external is not None else 0
-        self.external_: Potential | None = external.combine(self.coef_[:k]) if external is not None else None
-        self.interaction_: Potential | None = interaction.combine(self.coef_[k:]) if interaction is not None else None
+        self.external_: Potential | None = self._potential(external, slice(0, k), 0)
+        self.interaction_: Potential | None = self._potential(interaction, slice(k, None), 1)
 
-    def _moments(self, data: Snapshots | Moments) -> Moments:
+    def _potential(self, basis: Basis | None, part: slice, role: int) -> Potential | None:
+        if basis is None:
+            return None
+        potential = basis.combine(self.coef_[part])
+        explored = self.explored_[role]
+        if self.covariance_ is None or explored is None:
+            return potential
+        fitted = self.posterior_.effective if self.posterior_ is not None else len(self.coef_)
+        freedom = max(self.moments_.blocks * self.moments_.windows - fitted, 1.0)
+        return with_uncertainty(potential, Uncertainty(basis, self.covariance_[part, part], explored, freedom))
+
+    def _moments(self, data: Snapshots | Moments) -> tuple[Moments, tuple[Range | None, Range | None]]:
         if not isinstance(data, Moments):
-            return self._accumulate(data, self.external, self.interaction)
+            moments = self._accumulate(data, self.external, self.interaction)
+            explored = explore(data)
+            return moments, (_range(explored, moments.external, 0), _range(explored, moments.interaction, 1))
         if data.coupling != self.coupling:
             raise InputError(f"coupling: the moments were accumulated for {data.coupling!r}, not {self.coupling!r}")
         for name in ("external", "interaction"):
@@ -97,7 +149,7 @@ class LeastSquares(Saving, ABC):
                 raise InputError(
                     f"{name}: the moments were accumulated on {there!r}; leave {name}=None, or accumulate again"
                 )
-        return data
+        return data, (_range(None, data.external, 0), _range(None, data.interaction, 1))
 
     def _solve(self, moments: Moments, equations: NormalEquations) -> Solution:
         if self.regularization == "lcurve":
@@ -105,6 +157,24 @@ class LeastSquares(Saving, ABC):
         if self.regularization == "cv":
             return cross_validated(lambda part: self._equations(moments, part), moments.blocks, moments.windows)
         return ridge(equations, float(self.regularization))
+
+
+def _range(explored: Exploration | None, basis: Basis | None, role: int) -> Range | None:
+    """Distances, or corners, that the data reached; without data the range of the family."""
+    if basis is None:
+        return None
+    one = basis.combine(np.ones(basis.size))
+    if explored is None:
+        ends = (getattr(basis, "lower", None), getattr(basis, "upper", None) or getattr(basis, "cutoff", None))
+        return None if ends[0] is None or ends[1] is None else ends
+    if isinstance(one, RadialPotential):
+        sample = explored.distances if role == 1 else explored.radii(one.origin)
+        low, high = np.quantile(sample, [RARE, 1 - RARE]).tolist()
+        return low, high
+    sample = explored.displacements if role == 1 else explored.positions
+    low, high = np.quantile(sample, [RARE, 1 - RARE], axis=0)
+    high = np.maximum(-low, high) if role == 1 else high
+    return (-high if role == 1 else low), high
 
 
 def checked_sigma(sigma: Any) -> float:

@@ -18,6 +18,7 @@ from trackless.basis import Basis
 from trackless.estimators.least_squares import LeastSquares, checked_sigma
 from trackless.matching import Matching, Tally
 from trackless.moments import Moments, NormalEquations
+from trackless.residuals import Units
 from trackless.snapshots import Snapshots
 
 
@@ -43,6 +44,10 @@ class MotionLeastSquares(LeastSquares):
                 f"the moments were accumulated with matching {moments.matching!r}, not {self._matching().method!r}"
             )
         return equations
+
+    def _units(self, moments: Moments) -> Units:
+        followed = Units(*moments.motion_units())
+        return followed.select(followed.weights > 0)  # somebody could be followed there
 
     def _noise(self, moments: Moments, equations: NormalEquations, coef: NDArray[np.float64]) -> float:
         """The given sigma, or the root mean square of the residuals: |X' - X + F theta dt|^2 / dt per dimension."""

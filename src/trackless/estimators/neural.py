@@ -75,11 +75,11 @@ class NeuralSelfTest(Saving):
     external_, interaction_ : Potential or None
         Means of the networks, evaluated exactly, without JAX.
     route_ : "moments" or "snapshots"
-    curves_ : list of (steps, 2)
+    curves_ : tuple of (steps, 2)
         Train and held-out loss of each network. On snapshots the train loss is the mean over an epoch's batches, while
         the weights move; the held-out loss is that of the averaged weights.
-    stopped_ : list of int
-        The step whose weights were kept.
+    stopped_ : tuple of int
+        The steps whose weights were kept, counted from 0.
     coef_ : (K,)
         The potentials in the dictionaries ``external_basis_`` and ``interaction_basis_`` (moments only).
     loss_ : float
@@ -88,7 +88,7 @@ class NeuralSelfTest(Saving):
         Moments only.
     sigma_ : float
     tip_ : float
-        Radial networks are functions of sqrt(r^2 + tip_^2), which makes them flat at r = 0 (0 on moments).
+        Radial networks are functions of sqrt(r^2 + tip_^2): flat at r = 0 where it is not 0, as on snapshots.
 
     Examples
     --------
@@ -106,8 +106,8 @@ class NeuralSelfTest(Saving):
     center_: tuple[float, ...] | None
     tip_: float
     loss_: float
-    curves_: list[Array]
-    stopped_: list[int]
+    curves_: tuple[Array, ...]
+    stopped_: tuple[int, ...]
     external_networks_: tuple[Perceptron, ...]
     interaction_networks_: tuple[Perceptron, ...]
     moments_: Moments
@@ -182,15 +182,25 @@ class NeuralSelfTest(Saving):
         rule_index(self.quadrature)
         if not self.external and not self.interaction:
             raise InputError("external and interaction are both left out: there is nothing to learn")
-        if not self.hidden or len(set(self.hidden)) != 1 or min(self.hidden) < 1:
+        for name in ("external", "interaction"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise InputError(
+                    f"{name}: expected True or False, whether there is such a potential (networks need no basis), got "
+                    f"{getattr(self, name)!r}"
+                )
+        widths = self.hidden if isinstance(self.hidden, (tuple, list)) else ()
+        if not widths or len(set(widths)) != 1 or not all(isinstance(w, (int, np.integer)) and w > 0 for w in widths):
             raise InputError(f"hidden: expected equal widths such as (64, 64, 64), got {self.hidden!r}")
+        if not isinstance(self.seed, (int, np.integer)):
+            raise InputError(f"seed: expected a whole number, got {self.seed!r}")
         for name in ("networks", "steps", "patience", "batch"):
             value = getattr(self, name)
             left_out = value is None and name != "batch"
             if not left_out and (not isinstance(value, (int, np.integer)) or value < 1):
                 raise InputError(f"{name}: expected a whole number of at least 1, got {value!r}")
-        rates = np.asarray(self.learning_rates, dtype=float)
-        if rates.shape != (2,) or not (rates > 0).all():
+        rates = self.learning_rates
+        numbers = isinstance(rates, (tuple, list)) and all(isinstance(rate, (int, float, np.number)) for rate in rates)
+        if not numbers or len(rates) != 2 or not min(rates) > 0:
             raise InputError(
                 f"learning_rates: expected two positive numbers, for V and Phi, got {self.learning_rates!r}"
             )
@@ -316,7 +326,7 @@ def _learnt(
     """Learned attributes that both routes have."""
     return {
         "route_": route, "sigma_": sigma, "radial_": radial, "center_": center, "loss_": loss,
-        "curves_": result.curves, "stopped_": result.stopped,
+        "curves_": tuple(result.curves), "stopped_": tuple(result.stopped),
         "external_networks_": result.external, "interaction_networks_": result.interaction, "tip_": result.tip,
     }  # fmt: skip
 

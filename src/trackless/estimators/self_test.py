@@ -9,6 +9,7 @@ from trackless.accumulation import accumulate
 from trackless.basis import Basis
 from trackless.estimators.least_squares import LeastSquares, checked_sigma
 from trackless.moments import Moments, NormalEquations, rule_index
+from trackless.residuals import Units
 from trackless.snapshots import Snapshots
 
 
@@ -23,8 +24,9 @@ class SelfTest(LeastSquares):
         Noise intensity of dX = -force dt + sigma dW.
     quadrature : "left", "trapezoid" or "cubic"
         Rule for the time integrals.
-    regularization : "lcurve", "cv" or float
-        Ridge at the corner of the L-curve (the paper's), by cross-validation of the held-out loss, or fixed.
+    regularization : "lcurve", "cv", "evidence" or float
+        Ridge at the corner of the L-curve (the paper's), by cross-validation of the held-out loss, or fixed; or a
+        Gaussian-process prior whose smoothness maximises the evidence, with bands that include what it smooths away.
     coupling : "mean" or "sum"
         Whether the interaction force is averaged over the N particles or summed.
 
@@ -34,6 +36,12 @@ class SelfTest(LeastSquares):
         The learnt V and Phi (up to a constant, which no data can tell).
     coef_ : (K,)
         Coefficients, external first, in the bases ``external_basis_`` and ``interaction_basis_``.
+    covariance_ : (K, K) or None
+        Of the coefficients: the posterior's, or the sandwich A^-1 S A^-1; None for a single run in a single window.
+    explored_ : (range, range)
+        Distances (or corners) that V and Phi were seen at.
+    posterior_ : Posterior or None
+        What the evidence chose.
     lambda_ : float
         The ridge that was used.
     loss_ : float
@@ -81,6 +89,9 @@ class SelfTest(LeastSquares):
 
     def _equations(self, moments: Moments, part: NDArray[np.bool_] | None = None) -> NormalEquations:
         return moments.normal_equations(checked_sigma(self.sigma), self.quadrature, part=part)
+
+    def _units(self, moments: Moments) -> Units:
+        return Units.of(moments, checked_sigma(self.sigma), self.quadrature)
 
     def _noise(self, moments: Moments, equations: NormalEquations, coef: NDArray[np.float64]) -> float:
         return checked_sigma(self.sigma)

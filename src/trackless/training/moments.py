@@ -1,6 +1,6 @@
 """The moment route: networks trained on accumulated moments by Gauss-Newton steps.
 
-With c(w) the spline coefficients of both networks (:mod:`trackless.training.dictionary`), A and b the normal equations
+With c(w) the spline coefficients of both networks (:mod:`trackless.nodes`), A and b the normal equations
 and S the covariance of b - A c over blocks, training minimises
 
     (b - A c)^T S^-1 (b - A c) / 2 + sum_i lambda_i |w_i - w_i(0)|^2 / 2.
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -25,59 +25,20 @@ from numpy.typing import NDArray
 
 from trackless import _progress
 from trackless._errors import InputError
+from trackless.basis import Basis
+from trackless.evidence import posterior
 from trackless.moments import Moments
-from trackless.training.dictionary import Nodes, nodes_of
+from trackless.nodes import Nodes, nodes_of
+from trackless.residuals import Units
 from trackless.training.network import plain
 from trackless.training.recipe import Ensemble, Recipe, describe
 
 Array = NDArray[np.float64]
 STRENGTH = 10.0  # lambda to start from
+IMITATION = 12  # steps towards the first solution in splines
+LOOSE = 0.1  # lambda meanwhile: few data could not pull a network away from nothing against a strong one
 UPDATES = 0.05  # lambdas are updated once a step lowers the objective by less than this part of the unknowns
-FLOOR = 1e-10  # eigenvalues of A below this part of the largest are as good as zero
-REACHED = 1e-5  # equations of functions with less than this part of the largest force say nothing
 GROW, SHRINK = 5.0, 4.0  # damping after a step that failed, and after one that did not
-
-
-class Units(NamedTuple):
-    """Normal equations of independent parts of the data: n A, n b and n."""
-
-    matrices: Array
-    vectors: Array
-    weights: Array
-
-    def select(self, chosen: NDArray[np.bool_]) -> Units:
-        """Some of them."""
-        return Units(self.matrices[chosen], self.vectors[chosen], self.weights[chosen])
-
-    def mean(self) -> tuple[Array, Array]:
-        """A and b of all together."""
-        total = self.weights.sum()
-        return self.matrices.sum(axis=0) / total, self.vectors.sum(axis=0) / total
-
-    def covariance(self, coef: Array, heard: NDArray[np.bool_]) -> Array:
-        """Covariance of b - A coef from the scatter of the units, shrunk towards the likelihood's, sigma^2/(N M T) A.
-
-        Only the shape of the likelihood's covariance is used, scaled to the same mean variance (at finite dt it is too
-        small), and only as much of it as the number of units asks for: the share that minimises the expected squared
-        error where the likelihood's covariance is the identity (Ledoit and Wolf, J. Multivariate Anal. 88, 2004). Rows
-        and columns of functions that are not ``heard`` are zero.
-        """
-        matrix = self.mean()[0][np.ix_(heard, heard)]
-        residuals = ((self.vectors - self.matrices @ coef) / self.weights.mean())[:, heard]
-        sizes, vectors = np.linalg.eigh(matrix)
-        sizes = np.maximum(sizes, FLOOR * sizes.max())
-        white = residuals @ (vectors / np.sqrt(sizes))
-        squares = (white**2).sum(axis=1)
-        scale = squares.mean() / white.shape[1]
-        scatter = white.T @ white / len(white)
-        distance = ((scatter - scale * np.eye(len(scatter))) ** 2).sum()
-        noise = ((squares**2).mean() - (scatter**2).sum()) / len(white)
-        share = min(noise / distance, 1.0) if distance > 0 else 1.0
-        back = vectors * np.sqrt(sizes)
-        shrunk = back @ ((1 - share) * scatter + share * scale * np.eye(len(scatter))) @ back.T
-        result = np.zeros((len(heard), len(heard)))
-        result[np.ix_(heard, heard)] = shrunk / len(white)
-        return result
 
 
 class _Coefficients:
@@ -128,7 +89,7 @@ class _Coefficients:
 
 def train_on_moments(moments: Moments, recipe: Recipe) -> Ensemble:
     """Train the networks of an ensemble on the moments of spline dictionaries, one after the other."""
-    units = Units(*moments.unit_equations(recipe.sigma, recipe.quadrature))
+    units = Units.of(moments, recipe.sigma, recipe.quadrature)
     if len(units.weights) < 2:
         raise InputError("networks need at least two runs or time windows: some to train on, some to stop by")
     bases = (moments.external, moments.interaction)
@@ -144,7 +105,7 @@ def train_on_moments(moments: Moments, recipe: Recipe) -> Ensemble:
         steps = _progress.track(range(recipe.steps), partial(describe, member, recipe, curve), recipe.steps)
         present = [n for n in start if n is not None], [n for n in nodes if n is not None]
         held_out = recipe.left_out(member, len(units.weights))
-        networks, coef, best = train(*present, even, units, held_out, steps, recipe.patience, curve)
+        networks, coef, best = train(*present, bases, even, units, held_out, steps, recipe.patience, curve)
         for role, network in zip(roles, networks, strict=True):
             kept[role].append(plain(network))
         curves.append(np.array(curve))
@@ -164,8 +125,8 @@ def _energy_units(moments: Moments, sigma: float) -> tuple[float, float]:
 
 
 def train(
-    networks: list[Any], nodes: list[Nodes], even: list[bool], units: Units, held_out: NDArray[np.bool_],
-    steps: Iterable[int], patience: int, curve: list[tuple[float, float]],
+    networks: list[Any], nodes: list[Nodes], bases: tuple[Basis | None, Basis | None], even: list[bool], units: Units,
+    held_out: NDArray[np.bool_], steps: Iterable[int], patience: int, curve: list[tuple[float, float]],
 ) -> tuple[list[Any], Array, int]:  # fmt: skip
     """Train networks on moments until the held-out loss has not improved for ``patience`` steps.
 
@@ -174,7 +135,9 @@ def train(
     networks : list of equinox networks
         External first; those left out are not in the list.
     nodes : list of Nodes
-        The dictionary of each.
+        Of the dictionary of each.
+    bases : (Basis or None, Basis or None)
+        The dictionaries.
     even : list of bool
         Whether a network is symmetrised.
     units : Units
@@ -193,9 +156,14 @@ def train(
         rest = units.select(~held_out)
         matrix, vector = rest.mean()
         test = units.select(held_out).mean()
-        inverse = _inverse_covariance(rest, matrix, vector, heard_in(matrix, family.slices))
+        first = posterior(rest, bases)
+        inverse = np.zeros_like(matrix)
+        part = np.ix_(first.heard, first.heard)
+        inverse[part] = np.linalg.inv(first.noise[part])
         best = (np.inf, 0, family.start)
-        state = _State(family, matrix, vector, inverse)
+        state = _State(family, matrix.T @ inverse @ matrix, matrix.T @ inverse @ vector)
+        like = _imitation(family, state.hessian, first.coef)
+        state.weights, state.strengths, state.coef = like.weights, like.strengths, like.coef
         for step in steps:
             missed = _loss(*test, state.coef)
             curve.append((_loss(matrix, vector, state.coef), missed))
@@ -207,20 +175,21 @@ def train(
         return family.networks(chosen), family.at(chosen), best[1]
 
 
-def heard_in(matrix: Array, parts: list[slice]) -> NDArray[np.bool_]:
-    """Which equations of a normal matrix the data reached, judged for V and Phi apart; the others are all but empty."""
-    sizes = np.diag(matrix)
-    return np.concatenate([sizes[part] > REACHED * sizes[part].max() for part in parts])
+def _imitation(family: _Coefficients, hessian: Array, coef: Array) -> _State:
+    """Networks that resemble given splines, each its own.
 
-
-def _inverse_covariance(units: Units, matrix: Array, vector: Array, heard: NDArray[np.bool_]) -> Array:
-    """Inverse covariance of the equations that data reached, 0 for the others; residuals from a ridge solution."""
-    part = np.ix_(heard, heard)
-    pilot = np.zeros(len(vector))
-    pilot[heard] = np.linalg.solve(matrix[part] + 1e-3 * np.diag(np.diag(matrix[part])), vector[heard])
-    inverse = np.zeros_like(matrix)
-    inverse[part] = np.linalg.inv(units.covariance(pilot, heard)[part])
-    return inverse
+    Trained on the data from the start, the network that learns faster explains what belongs to the other, and the other
+    may never move.
+    """
+    apart = np.zeros_like(hessian)
+    for part in family.slices:
+        apart[part, part] = hessian[part, part]
+    state = _State(family, apart, apart @ coef)
+    state.strengths[:] = LOOSE
+    for _ in range(IMITATION):
+        if not state.advance():
+            break
+    return state
 
 
 def _wide(leaf: Any) -> Any:
@@ -234,11 +203,10 @@ def _loss(matrix: Array, vector: Array, coef: Array) -> float:
 class _State:
     """Weights, damping and strengths between steps."""
 
-    def __init__(self, family: _Coefficients, matrix: Array, vector: Array, inverse: Array) -> None:
+    def __init__(self, family: _Coefficients, hessian: Array, target: Array) -> None:
         self.family, self.weights = family, list(family.start)
         self.strengths = np.full(len(family.start), STRENGTH)
-        self.hessian = matrix.T @ inverse @ matrix
-        self.target = matrix.T @ inverse @ vector
+        self.hessian, self.target = hessian, target
         self.damping = 10 * STRENGTH
         self.coef = family.at(self.weights)
 

@@ -1,7 +1,7 @@
-"""Networks on a dictionary: what a network is in terms of splines, so that it can be trained on moments.
+"""Values at the nodes of a spline family -> its coefficients: how functions that are no splines meet the moments.
 
-Values of a network at the nodes of a spline family determine the coefficients of the spline through them. The moments
-of the family then give the network's loss, whatever the number of snapshots.
+Networks are trained on moments this way, and Gaussian processes on function values become priors on coefficients that
+do not depend on the knots.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Nodes:
-    """Where a network is evaluated, and how its values become coefficients.
+    """Where a function is evaluated, and how its values become coefficients.
 
     Attributes
     ----------

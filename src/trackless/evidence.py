@@ -1,0 +1,189 @@
+"""Evidence: how well a prior explains the data, maximised to choose it.
+
+With A and b the normal equations, S the covariance of b - A theta (:mod:`trackless.residuals`) and a prior covariance
+C(h) of the coefficients, b is normal with covariance Q = S + A C A^T, and the posterior of theta has
+
+    mean C A^T Q^-1 b,      covariance C - C A^T Q^-1 A C.
+
+Hyperparameters h minimise (log det Q + b^T Q^-1 b) / 2 plus their own penalty; the gradient is exact. S depends on
+theta, so everything is done twice, the second time with the residuals of the first solution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.optimize import minimize
+from threadpoolctl import threadpool_limits
+
+from trackless._errors import InputError
+from trackless.basis import Basis
+from trackless.priors import Prior, prior_for
+from trackless.residuals import Units, heard_in, pilot
+
+Array = NDArray[np.float64]
+ROUNDS = 2
+ROUNDING = 1e-13  # of the sum of all variances
+WIDEST = 15.0  # hyperparameters stay within so many e-foldings of where they started
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """What prior and data say of the coefficients.
+
+    Attributes
+    ----------
+    coef : (K,)
+    covariance : (K, K)
+    prior : (K, K)
+        Covariance before the data.
+    log_evidence : float
+        Of the data, at the best hyperparameters and less what these cost.
+    effective : float
+        How many parameters the data determine.
+    hyperparameters : list of (H,)
+        For each family that is not left out.
+    noise : (K, K)
+        S: the covariance of b - A theta.
+    heard : (K,) bool
+        Equations that were used: of functions that the data reached.
+    """
+
+    coef: Array
+    covariance: Array
+    prior: Array
+    log_evidence: float
+    effective: float
+    hyperparameters: list[Array]
+    noise: Array
+    heard: NDArray[np.bool_]
+
+    def solved(self, matrix: Array, vector: Array) -> Array:
+        """Coefficients (K,) of other equations of the same kind, with the same prior and noise."""
+        part = np.ix_(self.heard, self.heard)
+        reached = matrix[self.heard] @ self.prior
+        return reached.T @ np.linalg.solve(reached @ matrix[self.heard].T + self.noise[part], vector[self.heard])
+
+
+def posterior(
+    units: Units, families: tuple[Basis | None, Basis | None], bias: Callable[[Array], Array] | None = None
+) -> Posterior:
+    """Maximise the evidence and solve.
+
+    Parameters
+    ----------
+    units : Units
+        Normal equations of independent parts of the data.
+    families : (Basis or None, Basis or None)
+        Of V and Phi.
+    bias : callable, optional
+        Coefficients (K,) -> covariance (K, K) that stands for systematic errors of b - A theta, added to S.
+    """
+    if len(units.weights) < 2:
+        raise InputError(
+            "regularization='evidence' needs at least two runs or time windows, whose scatter is the noise; give a "
+            "fixed regularization, or more snapshots"
+        )
+    matrix, vector = units.mean()
+    slices, present = _slices(families)
+    heard = heard_in(matrix, slices)
+    coef = pilot(matrix, vector, heard)
+    priors = [
+        prior_for(family, coef[part], matrix[part, part], trap=family is families[0])
+        for family, part in zip(present, slices, strict=True)
+    ]
+    with threadpool_limits(1, "blas"):  # matrices are small: threads that wait for each other cost a factor of 10
+        found, h = None, None
+        for _ in range(ROUNDS):
+            noise = units.covariance(coef, heard)
+            if bias is not None:
+                noise[np.ix_(heard, heard)] += bias(coef)[np.ix_(heard, heard)]
+            problem = _Problem(matrix, vector, noise, heard, priors, slices)
+            h = problem.maximised(h)
+            found = problem.posterior(h)
+            coef = found.coef
+    assert found is not None
+    return found
+
+
+def _slices(families: tuple[Basis | None, Basis | None]) -> tuple[list[slice], list[Basis]]:
+    present = [family for family in families if family is not None]
+    ends = np.cumsum([0, *(family.size for family in present)]).tolist()
+    return [slice(a, b) for a, b in pairwise(ends)], present
+
+
+class _Problem:
+    """The evidence as a function of the hyperparameters, for one S."""
+
+    def __init__(
+        self, matrix: Array, vector: Array, noise: Array, heard: NDArray[np.bool_], priors: list[Prior],
+        slices: list[slice],
+    ) -> None:  # fmt: skip
+        self.noise, self.heard, self.priors, self.slices = noise, heard, priors, slices
+        root = np.linalg.cholesky(noise[np.ix_(heard, heard)])
+        # equations of unit noise
+        self.equations: Array = solve_triangular(root, matrix[heard], lower=True)
+        self.right: Array = solve_triangular(root, vector[heard], lower=True)
+        self.constant = float(np.log(np.diag(root)).sum() + 0.5 * heard.sum() * np.log(2 * np.pi))
+
+    def split(self, h: Array) -> list[Array]:
+        sizes = [len(prior.starts()[0]) for prior in self.priors]
+        return np.split(h, np.cumsum(sizes)[:-1])
+
+    def covariance(self, h: Array) -> Array:
+        """C of both families."""
+        size = self.equations.shape[1]
+        total = np.zeros((size, size))
+        for prior, part, own in zip(self.priors, self.slices, self.split(h), strict=True):
+            total[part, part] = prior.covariance(own)
+        return total
+
+    def __call__(self, h: Array) -> tuple[float, Array]:
+        """Minus the log evidence with the hyperparameters' penalty, and its gradient."""
+        factor = self._factor(self.equations @ self.covariance(h))
+        explained = cho_solve(factor, self.right)
+        value = 0.5 * self.right @ explained + np.log(np.diag(factor[0])).sum() + self.constant
+        spread = cho_solve(factor, self.equations)
+        pulled = self.equations.T @ explained
+        slope = 0.5 * (self.equations.T @ spread - np.outer(pulled, pulled))
+        gradient = []
+        for prior, part, own in zip(self.priors, self.slices, self.split(h), strict=True):
+            cost, change = prior.penalty(own)
+            value += cost
+            gradient.append(prior.gradient(own, slope[part, part]) + change)
+        return float(value), np.concatenate(gradient)
+
+    def _factor(self, reached: Array) -> tuple[Array, bool]:
+        """Q in units of the noise, factorised; a prior far wider than the noise needs a hand to stay positive."""
+        total = reached @ self.equations.T
+        total[np.diag_indices_from(total)] += 1.0 + ROUNDING * np.trace(total)
+        return cho_factor(0.5 * (total + total.T), lower=True)
+
+    def maximised(self, start: Array | None) -> Array:
+        """The best hyperparameters, from ``start`` or from each of the priors' own starts."""
+        if start is not None:
+            return self._descended(start)
+        count = max(len(prior.starts()) for prior in self.priors)
+        starts = [np.concatenate([p.starts()[min(k, len(p.starts()) - 1)] for p in self.priors]) for k in range(count)]
+        found = [self._descended(s) for s in starts]
+        return min(found, key=lambda h: self(h)[0])
+
+    def _descended(self, start: Array) -> Array:
+        bounds = [(value - WIDEST, value + WIDEST) for value in start]
+        return minimize(self, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200}).x
+
+    def posterior(self, h: Array) -> Posterior:
+        """What follows from these hyperparameters."""
+        prior = self.covariance(h)
+        reached = self.equations @ prior
+        factor = self._factor(reached)
+        mean = reached.T @ cho_solve(factor, self.right)
+        explained = cho_solve(factor, reached)
+        effective = float((self.equations * explained).sum())
+        covariance = prior - reached.T @ explained
+        return Posterior(mean, covariance, prior, -self(h)[0], effective, self.split(h), self.noise, self.heard)

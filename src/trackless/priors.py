@@ -1,0 +1,199 @@
+"""Gaussian-process priors on potentials, as covariances of the coefficients of a family.
+
+A potential f is smooth on a length that the data have to tell, and how much it varies may differ from place to place:
+steep near a core, flat elsewhere. On radial splines f is white noise of a varying amplitude s, smoothed by a bump,
+
+    f(r) = int s(c) (1 + |r - c|/l) exp(-|r - c|/l) dW(c) / sqrt(5 l / 2),
+
+which for constant s is the Matern process of smoothness 7/2 with standard deviation s. Values of f at the nodes of the
+splines become coefficients (:mod:`trackless.nodes`), so that the prior does not depend on the knots. The logarithm of s
+is a broken line through a few knots, held together by a random walk.
+
+A prior knows its covariance C(h), the gradient of a function of C with respect to its hyperparameters h, and how
+plausible these are; :mod:`trackless.evidence` chooses them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trackless.basis import Basis
+from trackless.nodes import nodes_of
+from trackless.radial_splines import RadialSplines
+from trackless.tensor_splines import TensorSplines
+
+Array = NDArray[np.float64]
+AMPLITUDES = 10  # knots of the logarithm of s
+WALK = 1.0  # standard deviation of its change from one knot to the next
+LENGTHS = 1.0  # standard deviation of the logarithm of l, around a third of the range
+CENTERS = 160  # bumps per range
+BEYOND = 0.5  # they go on so far beyond both ends, in ranges
+PART = 0.2  # potentials vary by about this part of typical force times range
+FREE = 30.0  # amplitude of a harmonic trap, in units of the potential: as good as free
+BUMP = 2.5  # the integral of (1 + |u|)^2 exp(-2 |u|)
+
+
+class Prior(ABC):
+    """A Gaussian prior on the coefficients of one family.
+
+    Attributes
+    ----------
+    unit : float
+        The size of the potential, roughly; hyperparameters are measured in it.
+    """
+
+    unit: float
+
+    @abstractmethod
+    def starts(self) -> list[Array]:
+        """Hyperparameters to start from, each (H,)."""
+
+    @abstractmethod
+    def covariance(self, h: Array) -> Array:
+        """C, (K, K)."""
+
+    @abstractmethod
+    def gradient(self, h: Array, slope: Array) -> Array:
+        """sum_kl slope_kl dC_kl/dh, (H,); ``slope`` (K, K) is symmetric."""
+
+    @abstractmethod
+    def penalty(self, h: Array) -> tuple[float, Array]:
+        """Minus the logarithm of the hyperparameters' own prior, up to a constant, and its gradient (H,).
+
+        All sizes s of the potential are equally plausible beforehand, which in log s is a slope of 1. Without it, a
+        potential that is too weak to be seen would be exactly 0 and have a band of no width.
+        """
+
+
+class RadialPrior(Prior):
+    """For radial splines: hyperparameters are log s at some knots and log l."""
+
+    def __init__(self, basis: RadialSplines, force: float, trap: bool) -> None:
+        nodes = nodes_of(basis)
+        self.coefficients, self.r = nodes.coefficients, nodes.points[:, 0]
+        low, high = float(self.r[0]), float(self.r[-1])
+        self.range = high - low
+        self.unit = unit = PART * force * self.range
+        count = round(CENTERS * (1 + 2 * BEYOND))
+        self.centers = np.linspace(low - BEYOND * self.range, high + BEYOND * self.range, count)
+        self.spacing = self.centers[1] - self.centers[0]
+        knots = np.quantile(np.unique(basis.spline_parts()[0]), np.linspace(0, 1, AMPLITUDES))
+        self.hats = np.stack([np.interp(self.centers, knots, hat) for hat in np.eye(AMPLITUDES)], axis=1)
+        harmonic = self.coefficients @ (self.r / high) ** 2
+        self.free = (FREE * unit) ** 2 * np.outer(harmonic, harmonic) if trap else 0.0
+
+    def starts(self) -> list[Array]:
+        return [np.append(np.full(AMPLITUDES, np.log(self.unit)), np.log(self.range / part)) for part in (3, 12)]
+
+    def _features(self, h: Array) -> tuple[Array, Array, Array]:
+        """Coefficients of the bumps (K, J), their derivative by log l, and the variance of each bump (J,)."""
+        u = np.abs(self.r[:, None] - self.centers) / np.exp(h[-1])
+        fall = np.exp(-u)
+        variance = np.exp(2 * (self.hats @ h[:-1]) - h[-1]) * self.spacing / BUMP
+        return self.coefficients @ ((1 + u) * fall), self.coefficients @ (u**2 * fall), variance
+
+    def covariance(self, h: Array) -> Array:
+        bumps, _, variance = self._features(h)
+        return (bumps * variance) @ bumps.T + self.free
+
+    def gradient(self, h: Array, slope: Array) -> Array:
+        bumps, wider, variance = self._features(h)
+        pulled = slope @ bumps
+        each = variance * (bumps * pulled).sum(axis=0)
+        length = 2 * (variance * (wider * pulled).sum(axis=0)).sum() - each.sum()
+        return np.append(2 * self.hats.T @ each, length)
+
+    def penalty(self, h: Array) -> tuple[float, Array]:
+        steps = np.diff(h[:-1]) / WALK**2
+        away = (h[-1] - np.log(self.range / 3)) / LENGTHS**2
+        gradient = np.append(np.append(0.0, steps) - np.append(steps, 0.0) - 1 / AMPLITUDES, away)
+        return 0.5 * float(WALK**2 * (steps**2).sum() + LENGTHS**2 * away**2) - float(h[:-1].mean()), gradient
+
+
+class TensorPrior(Prior):
+    """For tensor splines: a squared exponential with a length per direction; hyperparameters log s, log l_1, ..."""
+
+    def __init__(self, basis: TensorSplines, force: float, trap: bool) -> None:
+        nodes = nodes_of(basis)
+        self.coefficients, points = nodes.coefficients, nodes.points
+        self.dim = points.shape[1]
+        self.range = np.ptp(points, axis=0)
+        if basis.even:
+            self.range = 2 * np.abs(points).max(axis=0)
+        self.unit = unit = PART * force * float(self.range.mean())
+        mirrored = (1, -1) if basis.even else (1,)
+        self.squares = [[(points[:, k, None] - sign * points[:, k]) ** 2 for k in range(self.dim)] for sign in mirrored]
+        middle = points.mean(axis=0)
+        shapes = [(points[:, k] - middle[k]) / self.range[k] for k in range(self.dim)]
+        shapes += [shapes[k] * shapes[m] for k in range(self.dim) for m in range(k, self.dim)]
+        traps = self.coefficients @ np.stack(shapes, axis=1)
+        self.free = (FREE * unit) ** 2 * traps @ traps.T if trap else 0.0
+
+    def starts(self) -> list[Array]:
+        return [np.append(np.log(self.unit), np.log(self.range / part)) for part in (3, 8)]
+
+    def _kernels(self, h: Array) -> list[Array]:
+        weights = np.exp(-2 * h[1:])
+        return [
+            np.exp(2 * h[0] - 0.5 * sum(w * s for w, s in zip(weights, squares, strict=True))) / len(self.squares)
+            for squares in self.squares
+        ]
+
+    def covariance(self, h: Array) -> Array:
+        return self.coefficients @ sum(self._kernels(h)) @ self.coefficients.T + self.free
+
+    def gradient(self, h: Array, slope: Array) -> Array:
+        pulled = self.coefficients.T @ slope @ self.coefficients
+        gradient = np.zeros(1 + self.dim)
+        for kernel, squares in zip(self._kernels(h), self.squares, strict=True):
+            weighted = pulled * kernel
+            gradient[0] += 2 * weighted.sum()
+            gradient[1:] += [(weighted * s).sum() * np.exp(-2 * g) for s, g in zip(squares, h[1:], strict=True)]
+        return gradient
+
+    def penalty(self, h: Array) -> tuple[float, Array]:
+        away = (h[1:] - np.log(self.range / 3)) / LENGTHS**2
+        return 0.5 * float(LENGTHS**2 * (away**2).sum()) - float(h[0]), np.append(-1.0, away)
+
+
+class ScalePrior(Prior):
+    """For given functions: independent coefficients, whose forces are all of one size s; hyperparameter log s."""
+
+    def __init__(self, forces: Array, force: float) -> None:
+        self.unit = force
+        self.shape = np.diag(1.0 / forces**2)
+
+    def starts(self) -> list[Array]:
+        return [np.array([np.log(self.unit)])]
+
+    def covariance(self, h: Array) -> Array:
+        return np.exp(2 * h[0]) * self.shape
+
+    def gradient(self, h: Array, slope: Array) -> Array:
+        return np.array([2 * np.exp(2 * h[0]) * (slope * self.shape).sum()])
+
+    def penalty(self, h: Array) -> tuple[float, Array]:
+        return -float(h[0]), -np.ones(1)
+
+
+def prior_for(basis: Basis, coef: Array, matrix: Array, trap: bool) -> Prior:
+    """The prior of a family.
+
+    Parameters
+    ----------
+    coef : (K,)
+        A first solution, for the size of things.
+    matrix : (K, K)
+        The family's block of the normal matrix: mean products of forces.
+    trap : bool
+        Whether a harmonic part costs nothing (external potentials).
+    """
+    force = float(np.sqrt(max(coef @ matrix @ coef, 0.0))) or 1.0
+    if isinstance(basis, RadialSplines):
+        return RadialPrior(basis, force, trap)
+    if isinstance(basis, TensorSplines):
+        return TensorPrior(basis, force, trap)
+    return ScalePrior(np.sqrt(np.diag(matrix)), force)

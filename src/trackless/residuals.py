@@ -1,0 +1,88 @@
+"""The noise of the normal equations, from the scatter of independent parts of the data.
+
+At finite dt the likelihood's noise, sigma^2/(N M T) A, is too small for rough functions: the quadrature over sparse
+snapshots adds noise of its own. The scatter of b - A theta over blocks and time windows knows it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trackless.moments import Moments
+
+Array = NDArray[np.float64]
+FLOOR = 1e-10  # eigenvalues of A below this part of the largest are as good as zero
+HEARD = 1e-5  # equations of functions with less than this part of the largest force say nothing
+
+
+class Units(NamedTuple):
+    """Normal equations of independent parts of the data: n A (units, K, K), n b (units, K) and n (units,)."""
+
+    matrices: Array
+    vectors: Array
+    weights: Array
+
+    @classmethod
+    def of(cls, moments: Moments, sigma: float, quadrature: str) -> Units:
+        """Blocks and time windows of some moments."""
+        return cls(*moments.unit_equations(sigma, quadrature))
+
+    def select(self, chosen: NDArray[np.bool_]) -> Units:
+        """Some of them."""
+        return Units(self.matrices[chosen], self.vectors[chosen], self.weights[chosen])
+
+    def mean(self) -> tuple[Array, Array]:
+        """A and b of all together."""
+        total = self.weights.sum()
+        return self.matrices.sum(axis=0) / total, self.vectors.sum(axis=0) / total
+
+    def covariance(self, coef: Array, heard: NDArray[np.bool_]) -> Array:
+        """Covariance of b - A coef from the scatter of the units, shrunk towards the likelihood's, sigma^2/(N M T) A.
+
+        Only the shape of the likelihood's covariance is used, scaled to the same mean variance (at finite dt it is too
+        small), and only as much of it as the number of units asks for: the share that minimises the expected squared
+        error where the likelihood's covariance is the identity (Ledoit and Wolf, J. Multivariate Anal. 88, 2004).
+
+        Parameters
+        ----------
+        coef : (K,)
+        heard : (K,) bool
+            Functions whose equations are wanted; rows and columns of the others are zero.
+
+        Returns
+        -------
+        (K, K)
+        """
+        matrix = self.mean()[0][np.ix_(heard, heard)]
+        residuals = ((self.vectors - self.matrices @ coef) / self.weights.mean())[:, heard]
+        sizes, vectors = np.linalg.eigh(matrix)
+        sizes = np.maximum(sizes, FLOOR * sizes.max())
+        white = residuals @ (vectors / np.sqrt(sizes))
+        squares = (white**2).sum(axis=1)
+        scale = squares.mean() / white.shape[1]
+        scatter = white.T @ white / len(white)
+        distance = ((scatter - scale * np.eye(len(scatter))) ** 2).sum()
+        noise = ((squares**2).mean() - (scatter**2).sum()) / len(white)
+        share = min(noise / distance, 1.0) if distance > 0 else 1.0
+        back = vectors * np.sqrt(sizes)
+        shrunk = back @ ((1 - share) * scatter + share * scale * np.eye(len(scatter))) @ back.T
+        result = np.zeros((len(heard), len(heard)))
+        result[np.ix_(heard, heard)] = shrunk / len(white)
+        return result
+
+
+def heard_in(matrix: Array, parts: list[slice]) -> NDArray[np.bool_]:
+    """Which equations of a normal matrix the data reached, judged for V and Phi apart; the others are all but empty."""
+    sizes = np.diag(matrix)
+    return np.concatenate([sizes[part] > HEARD * sizes[part].max() for part in parts])
+
+
+def pilot(matrix: Array, vector: Array, heard: NDArray[np.bool_]) -> Array:
+    """A first solution (K,), good enough to look at residuals: a small ridge in the units of each function."""
+    part = np.ix_(heard, heard)
+    coef = np.zeros(len(vector))
+    coef[heard] = np.linalg.solve(matrix[part] + 1e-3 * np.diag(np.diag(matrix[part])), vector[heard])
+    return coef

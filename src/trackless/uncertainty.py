@@ -1,0 +1,148 @@
+"""Error bars: covariances of coefficients, and bands of the potentials made from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import norm, t
+
+from trackless import _progress
+from trackless._errors import InputError
+from trackless.basis import Basis
+from trackless.potentials import Potential
+from trackless.residuals import Units
+
+Array = NDArray[np.float64]
+DRAWS = 4000  # of the largest deviation, for simultaneous bands
+GRID = 200  # places at which it is looked for, per direction
+
+
+def sandwich(units: Units, coef: Array, ridge: float) -> Array:
+    """Covariance (K, K) of the ridge solution: (A + ridge)^-1 S (A + ridge)^-1, S from the scatter of the units.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> noise = np.random.default_rng(0).normal(size=(1000, 1, 1))
+    >>> units = Units(np.ones((1000, 1, 1)), 3 + noise[:, :, 0], np.ones(1000))
+    >>> bool(abs(sandwich(units, np.array([3.0]), 0.0)[0, 0] / (noise.var() / 1000) - 1) < 0.01)
+    True
+    """
+    matrix = units.mean()[0]
+    everything = np.ones(len(coef), dtype=bool)
+    inverse = np.linalg.inv(matrix + ridge * np.eye(len(coef)))
+    return inverse @ units.covariance(coef, everything) @ inverse
+
+
+def bootstrap(units: Units, solve: Callable[[Array, Array], Array], draws: int = 200, seed: int = 0) -> Array:
+    """Coefficients (draws, K) of data sets made by drawing units with replacement: a check of the covariance.
+
+    Parameters
+    ----------
+    units : Units
+    solve : callable
+        A (K, K) and b (K,) -> coefficients (K,).
+    """
+    count = len(units.weights)
+    if count < 2:
+        raise InputError("bootstrap: expected at least two runs or time windows to draw from, got 1")
+    generator = np.random.default_rng(seed)
+    result = []
+    for _ in _progress.track(range(draws), "bootstrap", draws):
+        drawn = np.bincount(generator.integers(count, size=count), minlength=count).astype(float)
+        total = drawn @ units.weights
+        matrix = np.tensordot(drawn, units.matrices, axes=1) / total
+        result.append(solve(matrix, drawn @ units.vectors / total))
+    return np.array(result)
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """What is known of a potential's errors.
+
+    Attributes
+    ----------
+    basis : Basis
+        The family the potential was made from.
+    covariance : (K, K)
+        Of its coefficients.
+    explored : (lower, upper)
+        Distances (for radial families) or corners (dim,) that the data reached; outside, bands are infinite.
+    freedom : float
+        Independent parts of the data less what was fitted: few of them make wider bands (Student's t).
+    """
+
+    basis: Basis
+    covariance: Array
+    explored: tuple[Any, Any]
+    freedom: float = np.inf
+
+    @cached_property
+    def functions(self) -> list[Any]:
+        """The family's functions, one by one."""
+        return [self.basis.combine(unit) for unit in np.eye(self.basis.size)]
+
+    def deviation(self, x: ArrayLike, of: str) -> Array:
+        """Standard error of what the potential's method ``of`` gives at ``x``; infinite outside the explored range.
+
+        A constant in a potential cannot be known: profiles and values are taken relative to their mean over the
+        explored range.
+        """
+        rows = self._rows(np.asarray(x, float), of)
+        error = np.sqrt(np.maximum(np.einsum("...a,ab,...b->...", rows, self.covariance, rows), 0.0))
+        return np.where(self._inside(np.asarray(x, float), error.ndim), error, np.inf)
+
+    def critical(self, level: float, of: str, simultaneous: bool) -> float:
+        """How many standard errors a band is wide to each side."""
+        if not 0 < level < 1:
+            raise InputError(f"level: expected a number between 0 and 1, such as 0.95, got {level!r}")
+        wider = t.ppf(0.5 + 0.5 * level, self.freedom) if np.isfinite(self.freedom) else norm.ppf(0.5 + 0.5 * level)
+        if not simultaneous:
+            return float(wider)
+        largest = self._largest(of)
+        return float(np.quantile(largest, level) * wider / norm.ppf(0.5 + 0.5 * level))
+
+    def _largest(self, of: str) -> Array:
+        """Draws of the largest deviation over the explored range, in standard errors."""
+        rows = self._rows(self._grid(), of).reshape(-1, self.basis.size)
+        sizes, vectors = np.linalg.eigh(self.covariance)
+        root = rows @ (vectors * np.sqrt(np.maximum(sizes, 0.0)))
+        error = np.sqrt((root**2).sum(axis=1))
+        root = root[error > 0] / error[error > 0, None]
+        draws = np.random.default_rng(0).normal(size=(DRAWS, root.shape[1]))
+        return np.concatenate([np.abs(part @ root.T).max(axis=1) for part in np.array_split(draws, 20)])
+
+    def _grid(self) -> Array:
+        """Places all over the explored range."""
+        lower, upper = self.explored
+        if np.ndim(lower) == 0:
+            return np.linspace(lower, upper, GRID)
+        per = max(4, round(GRID ** (1 / len(lower))))
+        axes = [np.linspace(a, b, per) for a, b in zip(lower, upper, strict=True)]
+        return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(lower))
+
+    def _rows(self, x: Array, of: str) -> Array:
+        """How what is asked for depends on the coefficients: (..., K)."""
+        rows = np.stack([getattr(function, of)(x) for function in self.functions], axis=-1)
+        if of in ("profile", "__call__"):
+            rows = rows - np.stack([getattr(f, of)(self._grid()).mean() for f in self.functions])
+        return rows
+
+    def _inside(self, x: Array, ndim: int) -> NDArray[np.bool_]:
+        lower, upper = self.explored
+        inside = (x >= lower) & (x <= upper)
+        if np.ndim(lower) == 0:
+            return inside
+        whole = inside.all(axis=-1)
+        return whole[..., None] if ndim == inside.ndim else whole
+
+
+def with_uncertainty(potential: Potential, uncertainty: Uncertainty) -> Potential:
+    """The potential with error bars; it is a new object that nobody else holds, so it may be told afterwards."""
+    object.__setattr__(potential, "uncertainty", uncertainty)
+    return potential
