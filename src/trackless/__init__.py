@@ -23,7 +23,9 @@ _HOME = {
     "Snapshots": "snapshots",
     "TensorSplines": "tensor_splines",
     "accumulate": "accumulation",
+    "compare": "comparison",
     "concatenate": "snapshots",
+    "fit": "fitting",
     "get_threads": "_threads",
     "gradient_errors": "validation",
     "load": "files",
@@ -51,7 +53,9 @@ __all__ = [
     "TensorSplines",
     "__version__",
     "accumulate",
+    "compare",
     "concatenate",
+    "fit",
     "get_threads",
     "gradient_errors",
     "load",
@@ -71,6 +75,7 @@ if TYPE_CHECKING:
     from trackless.accumulation import accumulate as accumulate
     from trackless.basis import GaussianRBF as GaussianRBF
     from trackless.basis import RadialFunctions as RadialFunctions
+    from trackless.comparison import compare as compare
     from trackless.estimators.labeled import LabeledMLE as LabeledMLE
     from trackless.estimators.neural import NeuralSelfTest as NeuralSelfTest
     from trackless.estimators.self_test import SelfTest as SelfTest
@@ -79,6 +84,7 @@ if TYPE_CHECKING:
     from trackless.files import read as read
     from trackless.files import save as save
     from trackless.files import write as write
+    from trackless.fitting import fit as fit
     from trackless.matching import Matching as Matching
     from trackless.models import Model as Model
     from trackless.moments import Moments as Moments

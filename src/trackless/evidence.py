@@ -17,7 +17,7 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
 from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 
@@ -28,8 +28,8 @@ from trackless.residuals import Units, heard_in, pilot
 
 Array = NDArray[np.float64]
 ROUNDS = 2
-ROUNDING = 1e-13  # of the sum of all variances
-WIDEST = 15.0  # hyperparameters stay within so many e-foldings of where they started
+ROUNDING = (1e-14, 1e-12, 1e-10, 1e-8)  # of the sum of all variances, the first that works
+WIDEST = 8.0  # hyperparameters stay within so many e-foldings of where they started
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Posterior:
     prior : (K, K)
         Covariance before the data.
     log_evidence : float
-        Of the data, at the best hyperparameters and less what these cost.
+        Of the data, at the best hyperparameters.
     effective : float
         How many parameters the data determine.
     hyperparameters : list of (H,)
@@ -90,20 +90,21 @@ def posterior(
             "fixed regularization, or more snapshots"
         )
     matrix, vector = units.mean()
-    slices, present = _slices(families)
-    heard = heard_in(matrix, slices)
+    roles = slices_of(families)
+    heard = heard_in(matrix, list(roles.values()))
     coef = pilot(matrix, vector, heard)
-    priors = [
-        prior_for(family, coef[part], matrix[part, part], trap=family is families[0])
-        for family, part in zip(present, slices, strict=True)
-    ]
+    priors = {
+        role: prior_for(family, coef[roles[role]], matrix[roles[role], roles[role]], trap=role == 0)
+        for role, family in enumerate(families)
+        if family is not None
+    }
     with threadpool_limits(1, "blas"):  # matrices are small: threads that wait for each other cost a factor of 10
         found, h = None, None
         for _ in range(ROUNDS):
             noise = units.covariance(coef, heard)
             if bias is not None:
                 noise[np.ix_(heard, heard)] += bias(coef)[np.ix_(heard, heard)]
-            problem = _Problem(matrix, vector, noise, heard, priors, slices)
+            problem = _Problem(matrix, vector, noise, heard, priors, roles)
             h = problem.maximised(h)
             found = problem.posterior(h)
             coef = found.coef
@@ -111,20 +112,42 @@ def posterior(
     return found
 
 
-def _slices(families: tuple[Basis | None, Basis | None]) -> tuple[list[slice], list[Basis]]:
-    present = [family for family in families if family is not None]
-    ends = np.cumsum([0, *(family.size for family in present)]).tolist()
-    return [slice(a, b) for a, b in pairwise(ends)], present
+def log_bayes_factor(units: Units, families: tuple[Basis | None, Basis | None], found: Posterior, role: int) -> float:
+    """Evidence for a potential (V: role 0, Phi: 1) against none, as the logarithm of the Bayes factor.
+
+    The same equations, with the same noise, explained by the other potential alone.
+    """
+    matrix, vector = units.mean()
+    roles = slices_of(families)
+    other = families[1 - role]
+    if other is None:
+        root = np.linalg.cholesky(found.noise[np.ix_(found.heard, found.heard)])
+        white = solve_triangular(root, vector[found.heard], lower=True)
+        constant = np.log(np.diag(root)).sum() + 0.5 * len(white) * np.log(2 * np.pi)
+        return found.log_evidence + float(0.5 * white @ white + constant)
+    part = roles[1 - role]
+    prior = prior_for(other, found.coef[part], matrix[part, part], trap=role == 1)
+    with threadpool_limits(1, "blas"):
+        problem = _Problem(matrix, vector, found.noise, found.heard, {1 - role: prior}, roles)
+        return found.log_evidence - problem.posterior(problem.maximised(None)).log_evidence
+
+
+def slices_of(families: tuple[Basis | None, Basis | None]) -> dict[int, slice]:
+    """Where the coefficients of V (0) and Phi (1) are; a family that is left out is not there."""
+    present = {role: family for role, family in enumerate(families) if family is not None}
+    ends = np.cumsum([0, *(family.size for family in present.values())]).tolist()
+    return {role: slice(a, b) for role, (a, b) in zip(present, pairwise(ends), strict=True)}
 
 
 class _Problem:
-    """The evidence as a function of the hyperparameters, for one S."""
+    """The evidence as a function of the hyperparameters, for one S; families without a prior are zero."""
 
     def __init__(
-        self, matrix: Array, vector: Array, noise: Array, heard: NDArray[np.bool_], priors: list[Prior],
-        slices: list[slice],
+        self, matrix: Array, vector: Array, noise: Array, heard: NDArray[np.bool_], priors: dict[int, Prior],
+        roles: dict[int, slice],
     ) -> None:  # fmt: skip
-        self.noise, self.heard, self.priors, self.slices = noise, heard, priors, slices
+        self.noise, self.heard = noise, heard
+        self.priors, self.slices = list(priors.values()), [roles[role] for role in priors]
         root = np.linalg.cholesky(noise[np.ix_(heard, heard)])
         # equations of unit noise
         self.equations: Array = solve_triangular(root, matrix[heard], lower=True)
@@ -161,8 +184,13 @@ class _Problem:
     def _factor(self, reached: Array) -> tuple[Array, bool]:
         """Q in units of the noise, factorised; a prior far wider than the noise needs a hand to stay positive."""
         total = reached @ self.equations.T
-        total[np.diag_indices_from(total)] += 1.0 + ROUNDING * np.trace(total)
-        return cho_factor(0.5 * (total + total.T), lower=True)
+        total = 0.5 * (total + total.T)
+        for rounding in ROUNDING:
+            try:
+                return cho_factor(total + (1.0 + rounding * np.trace(total)) * np.eye(len(total)), lower=True)
+            except LinAlgError:
+                continue
+        raise InputError("the normal equations are too ill-conditioned for this prior; use fewer functions")
 
     def maximised(self, start: Array | None) -> Array:
         """The best hyperparameters, from ``start`` or from each of the priors' own starts."""
@@ -186,4 +214,6 @@ class _Problem:
         explained = cho_solve(factor, reached)
         effective = float((self.equations * explained).sum())
         covariance = prior - reached.T @ explained
-        return Posterior(mean, covariance, prior, -self(h)[0], effective, self.split(h), self.noise, self.heard)
+        penalties = sum(p.penalty(own)[0] for p, own in zip(self.priors, self.split(h), strict=True))
+        evidence = penalties - self(h)[0]
+        return Posterior(mean, covariance, prior, evidence, effective, self.split(h), self.noise, self.heard)

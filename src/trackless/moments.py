@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from trackless._errors import InputError
 from trackless.basis import Basis
-from trackless.quadrature import RULES, STRIDES
+from trackless.quadrature import ORDERS, RULES, STRIDES
 
 Array = NDArray[np.float64]
 MEMORY = 256_000_000  # bytes that the blocks of one Moments may take
@@ -204,6 +204,15 @@ class Moments:
         matrices = self.quadratic[:, :, *q].reshape(-1, self.size, self.size)
         vectors = (0.5 * sigma**2 * self.diffusion[:, :, *q] - self.energy).reshape(-1, self.size)
         return matrices, vectors, self.weight[:, :, *q].ravel()
+
+    def quadrature_error(self, coef: Array, sigma: float, quadrature: str = "trapezoid") -> Array:
+        """Estimated error of b - A coef that comes from the time integrals, (K,): every snapshot against every second.
+
+        A rule of order p is 2^p times as wrong on twice the interval, so its error is the difference over 2^p - 1.
+        """
+        fine, coarse = (self.normal_equations(sigma, quadrature, stride) for stride in STRIDES)
+        difference = coarse.vector - coarse.matrix @ coef - (fine.vector - fine.matrix @ coef)
+        return difference / (2.0 ** ORDERS[quadrature] - 1)
 
     def motion_units(self) -> tuple[Array, Array, Array]:
         """The same for the likelihood of displacements."""

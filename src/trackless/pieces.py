@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
@@ -57,24 +57,26 @@ def tasks(snapshots: Snapshots, moments: Moments) -> Iterator[Task]:
     shared = _pieces(snapshots, 0, moments.windows) if snapshots.regular else None
     for block, (begin, end) in enumerate(pairwise(cuts)):
         moments.runs[block] = end - begin
-        task = None
         for m in range(begin, end):
             windows = shared or _pieces(snapshots, m, moments.windows)
             if m == begin:
                 times = snapshots.times_of(m)
                 moments.span[block] = [(times[w[0].first], times[w[-1].last]) for w in windows]
-            if shared and len(windows) == len(windows[0]) == 1:  # whole runs: many of them in a task
-                if task is None or task.points + task.points // len(task.runs) > TASK_POINTS:
-                    if task is not None:
-                        yield task
-                    task = Task((block, 0), shared[0][0], int(snapshots.counts_of(m).max()))
-                task.runs.append(m)
-                continue
+            elif shared:
+                break
+            particles = int(snapshots.counts_of(m).max())
             for w, window in enumerate(windows):
-                for piece in window:
-                    yield Task((block, w), piece, int(snapshots.counts_of(m).max()), [m])
-        if task is not None:
-            yield task
+                if shared and len(window) == 1:  # many runs in a task
+                    yield from _together(Task((block, w), window[0], particles), range(begin, end))
+                    continue
+                runs = range(begin, end) if shared else [m]
+                yield from (Task((block, w), piece, particles, [run]) for run in runs for piece in window)
+
+
+def _together(task: Task, runs: range) -> Iterator[Task]:
+    """Tasks like ``task`` with as many runs as one may read."""
+    each = max(1, TASK_POINTS // ((task.piece.last - task.piece.first + 1) * max(task.particles, 1)))
+    yield from (replace(task, runs=list(runs[k : k + each])) for k in range(0, len(runs), each))
 
 
 def _pieces(snapshots: Snapshots, run: int, windows: int) -> list[list[Piece]]:

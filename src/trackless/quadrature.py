@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from trackless._errors import InputError
 
 RULES = ("left", "trapezoid", "cubic")
+ORDERS = {"left": 1, "trapezoid": 2, "cubic": 4}
 STRIDES = (1, 2)
 """Moments keep every rule for all snapshots and for every second one: the difference estimates its error."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -66,11 +67,12 @@ class LeastSquares(Saving, ABC):
         if self.regularization not in REGULARIZATIONS and not strength:
             offered = ", ".join(map(repr, REGULARIZATIONS))
             raise InputError(f"regularization: expected {offered} or a number, got {self.regularization!r}")
-        moments, explored = self._moments(X)
+        data, prepared = self._prepared(X) if isinstance(X, Snapshots) else (X, {})
+        moments, explored = self._moments(data)
         equations, units = self._equations(moments), self._units(moments)
         several = len(units.weights) > 1
         if self.regularization == "evidence":
-            found = posterior(units, (moments.external, moments.interaction))
+            found = posterior(units, (moments.external, moments.interaction), self._bias(moments))
             solution, covariance = Solution(found.coef, 0.0), found.covariance
         else:
             check_reached(equations, moments.names)
@@ -85,8 +87,17 @@ class LeastSquares(Saving, ABC):
         self.loss_ = equations.loss(solution.coef)
         self.sigma_ = self._noise(moments, equations, solution.coef)
         self.condition_numbers_ = condition_numbers(equations)
+        vars(self).update(prepared)
         self._set_potentials()
         return self
+
+    def _prepared(self, snapshots: Snapshots) -> tuple[Snapshots, dict[str, Any]]:
+        """The part of the data that is used, and attributes that say so."""
+        return snapshots, {}
+
+    def _bias(self, moments: Moments) -> Callable[[Array], Array] | None:
+        """Covariance (K, K) that stands for systematic errors of the equations, given the coefficients."""
+        return None
 
     def bootstrap(self, draws: int = 200, seed: int = 0) -> Array:
         """Coefficients (draws, K) refitted to blocks drawn with replacement, everything that was chosen kept fixed.
@@ -118,6 +129,19 @@ class LeastSquares(Saving, ABC):
         if isinstance(X, Snapshots):
             X = self._accumulate(X, self.external_basis_, self.interaction_basis_)
         return -self._equations(X).loss(self.coef_)
+
+    def moments_for(self, snapshots: Snapshots, blocks: int) -> Moments:
+        """What ``fit`` would reduce snapshots to, in at most so many blocks."""
+        self._check()
+        data, _ = self._prepared(snapshots)
+        return self._accumulate(data, self.external, self.interaction).coarsened(blocks)
+
+    def losses_on(self, moments: Moments) -> Array:
+        """The loss of the fitted potentials on every block and window, per particle and time: (blocks, windows)."""
+        units = self._units(moments)
+        quadratic = np.einsum("k,ukl,l->u", self.coef_, units.matrices, self.coef_)
+        losses = (0.5 * quadratic - units.vectors @ self.coef_) / units.weights.mean()
+        return losses.reshape(moments.blocks, moments.windows)
 
     def _set_potentials(self) -> None:
         external, interaction = self.external_basis_, self.interaction_basis_

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from trackless.accumulation import accumulate
+from trackless._errors import InputError
+from trackless.accumulation import accumulate, check_snapshots
 from trackless.basis import Basis
 from trackless.estimators.least_squares import LeastSquares, checked_sigma
 from trackless.moments import Moments, NormalEquations, rule_index
 from trackless.residuals import Units
+from trackless.resolution import Resolution, resolved
 from trackless.snapshots import Snapshots
+
+Array = NDArray[np.float64]
 
 
 class SelfTest(LeastSquares):
@@ -29,6 +36,9 @@ class SelfTest(LeastSquares):
         Gaussian-process prior whose smoothness maximises the evidence, with bands that include what it smooths away.
     coupling : "mean" or "sum"
         Whether the interaction force is averaged over the N particles or summed.
+    resolve : "auto" or None
+        "auto" leaves out the start of the runs where the motion is too fast for the interval between snapshots;
+        ``resolution_`` says what and why.
 
     Attributes
     ----------
@@ -53,6 +63,9 @@ class SelfTest(LeastSquares):
     moments_ : Moments
         What the data were reduced to; ``fit`` takes them in place of snapshots.
     sigma_ : float
+    resolution_ : Resolution or None
+    findings_ : Findings
+        What :func:`trackless.fit` decided (only of its fits).
 
     Examples
     --------
@@ -64,6 +77,9 @@ class SelfTest(LeastSquares):
     True
     """
 
+    resolution_: Resolution | None
+    findings_: Any
+
     def __init__(
         self,
         external: Basis | None = None,
@@ -72,6 +88,7 @@ class SelfTest(LeastSquares):
         quadrature: str = "trapezoid",
         regularization: str | float = "lcurve",
         coupling: str = "mean",
+        resolve: str | None = None,
     ) -> None:
         self.external = external
         self.interaction = interaction
@@ -79,9 +96,12 @@ class SelfTest(LeastSquares):
         self.quadrature = quadrature
         self.regularization = regularization
         self.coupling = coupling
+        self.resolve = resolve
 
     def _check(self) -> None:
         checked_sigma(self.sigma)
+        if self.resolve not in (None, "auto"):
+            raise InputError(f"resolve: expected 'auto' or None, got {self.resolve!r}")
         rule_index(self.quadrature)
 
     def _accumulate(self, snapshots: Snapshots, external: Basis | None, interaction: Basis | None) -> Moments:
@@ -92,6 +112,21 @@ class SelfTest(LeastSquares):
 
     def _units(self, moments: Moments) -> Units:
         return Units.of(moments, checked_sigma(self.sigma), self.quadrature)
+
+    def _prepared(self, snapshots: Snapshots) -> tuple[Snapshots, dict[str, Any]]:
+        if self.resolve is None:
+            return snapshots, {"resolution_": None}
+        check_snapshots(snapshots, self.coupling, self.interaction is not None)
+        found = resolved(snapshots, checked_sigma(self.sigma), self.coupling)
+        used = snapshots.between(found.start, np.inf) if found.left_out else snapshots
+        return used, {"resolution_": found}
+
+    def _bias(self, moments: Moments) -> Callable[[Array], Array]:
+        def covariance(coef: Array) -> Array:
+            error = moments.quadrature_error(coef, checked_sigma(self.sigma), self.quadrature)
+            return np.outer(error, error)
+
+        return covariance
 
     def _noise(self, moments: Moments, equations: NormalEquations, coef: NDArray[np.float64]) -> float:
         return checked_sigma(self.sigma)

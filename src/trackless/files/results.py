@@ -16,7 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from trackless import basis, evidence, networks, potentials, radial_splines, shapes, solvers, tensor_splines
+from trackless import (
+    basis,
+    comparison,
+    evidence,
+    fitting,
+    networks,
+    potentials,
+    radial_splines,
+    resolution,
+    shapes,
+    solvers,
+    tensor_splines,
+)
 from trackless._errors import InputError
 from trackless.estimators.labeled import LabeledMLE
 from trackless.estimators.neural import NeuralSelfTest
@@ -30,7 +42,19 @@ FORMAT = "trackless result"
 VERSION = 2  # 2: moments may hold displacements
 _DATACLASSES: dict[str, type] = {
     cls.__name__: cls
-    for module in (shapes, potentials, networks, basis, radial_splines, tensor_splines, solvers, evidence)
+    for module in (
+        shapes,
+        potentials,
+        networks,
+        basis,
+        radial_splines,
+        tensor_splines,
+        solvers,
+        evidence,
+        resolution,
+        comparison,
+        fitting,
+    )
     for cls in vars(module).values()
     if isinstance(cls, type) and is_dataclass(cls) and cls.__module__ == module.__name__
 }

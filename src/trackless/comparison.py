@@ -1,0 +1,147 @@
+"""Which of several fits is best, without a truth: the loss on runs that were not fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from trackless import _progress
+from trackless._errors import InputError
+from trackless.estimators.least_squares import LeastSquares
+from trackless.snapshots import Snapshots, concatenate
+
+Array = NDArray[np.float64]
+BLOCKS = 120  # parts of the data that are fitted or held out together
+FOLDS = 4
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Candidates, best first.
+
+    Attributes
+    ----------
+    names : tuple of str
+    scores : tuple of float
+        Minus the mean held-out loss: higher is better.
+    behind : tuple of float
+        How far each is behind the best (the first is 0).
+    errors : tuple of float
+        Standard error of that difference, from the scatter of the held-out parts.
+
+    Examples
+    --------
+    >>> import trackless as tl
+    >>> data = tl.simulate(tl.models.reference(), runs=40, step=1e-3)
+    >>> v, phi = tl.RadialSplines(8), tl.RadialSplines(20)
+    >>> with_it = tl.SelfTest(v, phi, sigma=1.0, regularization="evidence")
+    >>> without = tl.SelfTest(v, None, sigma=1.0, regularization="evidence")
+    >>> tl.compare(data, {"interacting": with_it, "not": without}).best
+    'interacting'
+    """
+
+    names: tuple[str, ...]
+    scores: tuple[float, ...]
+    behind: tuple[float, ...]
+    errors: tuple[float, ...]
+
+    @property
+    def best(self) -> str:
+        """The name of the best candidate."""
+        return self.names[0]
+
+    def clearly(self, better: str, worse: str, errors: float = 2.0) -> bool:
+        """Whether one candidate is ahead of another by more than so many standard errors of their difference."""
+        place = {name: k for k, name in enumerate(self.names)}
+        for name in (better, worse):
+            if name not in place:
+                raise InputError(f"compare: there is no candidate {name!r}; there are {', '.join(self.names)}")
+        a, b = place[better], place[worse]
+        error = max(np.hypot(self.errors[a], self.errors[b]), 1e-300)
+        return bool(self.scores[a] - self.scores[b] > errors * error)
+
+    def __str__(self) -> str:
+        width = max(len(name) for name in self.names)
+        lines = [f"{'candidate':{max(width, 9)}}  held-out score  behind the best"]
+        for name, score, behind, error in zip(self.names, self.scores, self.behind, self.errors, strict=True):
+            gap = f"{behind:.3g} +- {error:.2g}" if behind > 0 else ""
+            lines.append(f"{name:{max(width, 9)}}  {score:14.6g}  {gap}".rstrip())
+        return "\n".join(lines)
+
+
+def compare(snapshots: Snapshots, candidates: Mapping[str, Any], folds: int = FOLDS) -> Comparison:
+    """Rank estimators by their loss on held-out runs (time windows, where runs are few).
+
+    Parameters
+    ----------
+    snapshots : Snapshots
+    candidates : dict of estimators that are not fitted, by name
+        ``SelfTest`` with any bases and regularization, ``NeuralSelfTest``, ...; they must share sigma and coupling,
+        because losses are compared. One pass over the data each for those that reduce to moments.
+    folds : int
+        The data are cut into so many parts; each is held out once.
+
+    Returns
+    -------
+    Comparison
+    """
+    if not isinstance(snapshots, Snapshots):
+        raise InputError(f"compare: expected Snapshots, got {type(snapshots).__name__}; wrap arrays in tl.Snapshots")
+    if len(candidates) < 2:
+        raise InputError(f"compare: expected at least two candidates, got {len(candidates)}")
+    kinds = {(getattr(c, "sigma", None), getattr(c, "coupling", None)) for c in candidates.values()}
+    if len(kinds) > 1:
+        raise InputError("compare: candidates must have the same sigma and coupling, or their losses mean nothing")
+    if folds < 2:
+        raise InputError(f"folds: expected at least 2, got {folds}")
+    items = list(candidates.items())
+    losses = {name: _held_out(snapshots, c, folds) for name, c in _progress.track(items, "comparing", len(items))}
+    parts = {len(loss) for loss in losses.values()}
+    if len(parts) > 1:  # some were scored fold by fold
+        losses = {name: _by_fold(loss, folds) for name, loss in losses.items()}
+    order = sorted(losses, key=lambda name: losses[name].mean())
+    best = losses[order[0]]
+    differences = [losses[name] - best for name in order]
+    return Comparison(
+        tuple(order),
+        tuple(float(-losses[name].mean()) for name in order),
+        tuple(float(d.mean()) for d in differences),
+        tuple(float(d.std(ddof=1) / np.sqrt(len(d))) for d in differences),
+    )
+
+
+def _held_out(snapshots: Snapshots, candidate: Any, folds: int) -> Array:
+    """Loss of each part of the data under a fit that did not see it."""
+    if not isinstance(candidate, LeastSquares):
+        if snapshots.runs < folds:
+            raise InputError(f"compare: {snapshots.runs} runs cannot be cut into {folds} parts to hold out")
+        parts = snapshots.split(parts=folds)
+        rest = [concatenate([p for j, p in enumerate(parts) if j != k]) for k in range(folds)]
+        return np.array([-clone(candidate).fit(rest[k]).score(parts[k]) for k in range(folds)])
+    moments = candidate.moments_for(snapshots, BLOCKS)
+    shape = (moments.blocks, moments.windows)
+    count = shape[0] * shape[1]
+    folds = min(folds, count)
+    if count < 2:
+        raise InputError("compare: a single run in a single time window leaves nothing to hold out")
+    by_window = moments.blocks < folds
+    groups = np.arange(shape[1] if by_window else shape[0]) % folds
+    losses = np.zeros(count).reshape(shape)
+    for k in range(folds):
+        chosen = np.flatnonzero(groups != k), np.flatnonzero(groups == k)
+        train, test = (moments.select(**{"windows" if by_window else "blocks": part}) for part in chosen)
+        each = clone(candidate).set_params(external=None, interaction=None).fit(train).losses_on(test)
+        if by_window:
+            losses[:, chosen[1]] = each
+        else:
+            losses[chosen[1]] = each
+    return losses.ravel()
+
+
+def _by_fold(losses: Array, folds: int) -> Array:
+    return losses if len(losses) == folds else np.array([losses[k::folds].mean() for k in range(folds)])

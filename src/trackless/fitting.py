@@ -1,0 +1,216 @@
+"""The one door: potentials from snapshots with nothing to choose, and a word on everything that was assumed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trackless._errors import InputError
+from trackless.accumulation import check_snapshots
+from trackless.basis import Basis, Center
+from trackless.comparison import Comparison, compare
+from trackless.estimators.least_squares import checked_sigma
+from trackless.estimators.self_test import SelfTest
+from trackless.evidence import log_bayes_factor
+from trackless.exploration import explore
+from trackless.radial_splines import RadialSplines
+from trackless.snapshots import Snapshots
+from trackless.tensor_splines import TensorSplines
+
+Array = NDArray[np.float64]
+Wanted = Basis | Literal["auto", "radial", "free"] | None
+RADIAL = (20, 70)  # splines for V and Phi
+TENSOR = (8, 14)  # per direction
+LOOKED_AT = 15_000  # snapshots that the question whether potentials are radial is answered on
+CENTRAL = 3.0  # standard errors that the mean position may be away from the origin to count as the origin
+STRONG = 3.0  # log Bayes factor from which on a potential counts as seen (20 to 1)
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What was decided on the way, and why.
+
+    Attributes
+    ----------
+    comparison : Comparison or None
+        Held-out scores of radial and other potentials, where that was asked.
+    log_bayes_factors : tuple of (float or None)
+        For V against no V, and for Phi against no Phi.
+    sentences : tuple of str
+        All of it in words.
+    """
+
+    comparison: Comparison | None
+    log_bayes_factors: tuple[float | None, float | None]
+    sentences: tuple[str, ...]
+
+
+def fit(
+    snapshots: Snapshots,
+    sigma: float | None = None,
+    external: Wanted = "auto",
+    interaction: Wanted = "auto",
+    coupling: str = "mean",
+    cutoff: float | None = None,
+    center: Center | Literal["auto"] = "auto",
+    quadrature: str = "trapezoid",
+    resolve: str | None = "auto",
+) -> SelfTest:
+    """Learn V and Phi with error bars, without a basis, a strength of regularisation or a truth to choose.
+
+    Parameters
+    ----------
+    snapshots : Snapshots
+    sigma : float
+        Noise intensity of dX = -force dt + sigma dW (sigma^2 = 2 D).
+    external, interaction : "auto", "radial", "free", Basis or None
+        "auto" asks the data whether the potential depends on the distance only (in two dimensions; elsewhere it is
+        taken to be radial, and the findings say so). "free" does not assume it. None leaves the potential out.
+    coupling : "mean" or "sum"
+        Whether the interaction force is averaged over the N particles or summed.
+    cutoff : float, optional
+        Distance beyond which there is no interaction.
+    center : "auto", "mean", tuple of float or None
+        Centre of a radial V; None is the origin, "auto" too unless the particles are elsewhere on average.
+    quadrature : "left", "trapezoid" or "cubic"
+    resolve : "auto" or None
+        Whether the start of the runs may be left out where the motion is too fast for the snapshots.
+
+    Returns
+    -------
+    SelfTest
+        Fitted; ``external_`` and ``interaction_`` have bands, ``findings_`` says what was decided.
+
+    Examples
+    --------
+    >>> import trackless as tl
+    >>> data = tl.simulate(tl.models.reference(), runs=60, step=1e-3)
+    >>> fitted = tl.fit(data, sigma=1.0)
+    >>> lower, upper = fitted.interaction_.band([0.6, 0.9])
+    >>> bool((lower < upper).all())
+    True
+    """
+    if not isinstance(snapshots, Snapshots):
+        raise InputError(f"fit: expected Snapshots, got {type(snapshots).__name__}; wrap arrays in tl.Snapshots")
+    sigma = checked_sigma(sigma)
+    for name, wanted in (("external", external), ("interaction", interaction)):
+        if not (wanted is None or isinstance(wanted, Basis) or wanted in ("auto", "radial", "free")):
+            raise InputError(f"{name}: expected 'auto', 'radial', 'free', a basis or None, got {wanted!r}")
+    check_snapshots(snapshots, coupling, interaction is not None)
+    sentences: list[str] = []
+    place = _place(snapshots, center, sentences)
+    shared: dict[str, Any] = {
+        "sigma": sigma, "quadrature": quadrature, "regularization": "evidence", "coupling": coupling,
+    }  # fmt: skip
+    bases = _Bases(external, interaction, place, cutoff)
+    shapes, comparison = _shapes(snapshots, bases, shared, sentences)
+    fitted = SelfTest(*bases.of(*shapes), resolve=resolve, **shared).fit(snapshots)
+    if fitted.resolution_ is not None:
+        sentences.append(fitted.resolution_.sentence)
+    factors = _factors(fitted, sentences)
+    fitted.findings_ = Findings(comparison, factors, tuple(sentences))
+    return fitted
+
+
+@dataclass(frozen=True)
+class _Bases:
+    external: Wanted
+    interaction: Wanted
+    center: Center
+    cutoff: float | None
+
+    def of(self, external: str, interaction: str) -> tuple[Basis | None, Basis | None]:
+        """The families for two shapes, "radial" or "free", where nothing was given."""
+        families: list[Basis | None] = []
+        for role, (given, shape) in enumerate(((self.external, external), (self.interaction, interaction))):
+            if given is None or isinstance(given, Basis):
+                families.append(given)
+            elif shape == "free":
+                families.append(TensorSplines(TENSOR[role]))
+            elif role == 0:
+                families.append(RadialSplines(RADIAL[0], center=self.center, follow_data=True))
+            else:
+                families.append(RadialSplines(RADIAL[1], cutoff=self.cutoff, follow_data=True))
+        return families[0], families[1]
+
+
+def _place(snapshots: Snapshots, center: Any, sentences: list[str]) -> Center:
+    """The centre of a radial V."""
+    if center != "auto":
+        return center
+    means = np.array([
+        snapshots.points_of(m, 0, len(snapshots.times_of(m)) - 1).mean(axis=0)
+        for m in np.unique(np.linspace(0, snapshots.runs - 1, 1000).astype(int))
+    ])  # fmt: skip
+    mean = means.mean(axis=0)
+    spread = explore(snapshots).positions.std(axis=0)
+    error = means.std(axis=0, ddof=1) / np.sqrt(len(means)) if len(means) > 1 else 0.1 * spread
+    if (np.abs(mean) <= CENTRAL * np.maximum(error, 1e-3 * spread)).all():
+        sentences.append("V is taken about the origin, where the particles are on average")
+        return None
+    sentences.append(f"V is taken about the mean position, ({', '.join(f'{x:.4g}' for x in mean)})")
+    return "mean"
+
+
+def _shapes(
+    snapshots: Snapshots, bases: _Bases, shared: dict[str, Any], sentences: list[str]
+) -> tuple[tuple[str, str], Comparison | None]:
+    """Whether V and Phi are radial: as told, or by the loss on held-out runs of a part of the data."""
+    told = [w if isinstance(w, str) and w != "auto" else "radial" for w in (bases.external, bases.interaction)]
+    open_ = [w == "auto" for w in (bases.external, bases.interaction)]
+    if not any(open_):
+        return (told[0], told[1]), None
+    names = " and ".join(name for name, asked in zip(("V", "Phi"), open_, strict=True) if asked)
+    frames = len(snapshots.times_of(0))
+    part = snapshots[: max(1, LOOKED_AT // frames)]
+    if snapshots.dim != 2 or snapshots.box is not None or part.runs < 8:
+        why = {1: "in one dimension there is nothing else"}.get(
+            snapshots.dim, f"a question not asked {'of so few runs' if snapshots.dim == 2 else 'beyond two dimensions'}"
+        )
+        sentences.append(f"{names} taken to be radial ({why})")
+        return (told[0], told[1]), None
+    pairs = [
+        (v, phi)
+        for v in (("radial", "free") if open_[0] else (told[0],))
+        for phi in (("radial", "free") if open_[1] else (told[1],))
+    ]
+    label = {pair: f"V {pair[0]}, Phi {pair[1]}" for pair in pairs}
+    comparison = compare(part, {label[p]: SelfTest(*bases.of(*p), **shared) for p in pairs}, folds=2)
+    best = next(p for p in pairs if label[p] == comparison.best)
+    # radial unless the data object: fewer assumptions must be better by more than chance
+    simpler = [p for p in pairs if not comparison.clearly(comparison.best, label[p])]
+    chosen = min(simpler or [best], key=lambda p: p.count("free"))
+    rival = next((name for name in comparison.names if name != label[chosen]), None)
+    if rival is not None:
+        place = comparison.names.index(label[chosen])
+        gap = comparison.behind[comparison.names.index(rival)] - comparison.behind[place]
+        error = max(comparison.errors[comparison.names.index(rival)], comparison.errors[place])
+        sentences.append(
+            f"{label[chosen]}: held-out score higher by {gap:.3g} +- {error:.2g} than with {rival}"
+            if gap > 0 else f"{label[chosen]}: {rival} is not clearly better ({-gap:.3g} +- {error:.2g})"
+        )  # fmt: skip
+    return chosen, comparison
+
+
+def _factors(fitted: SelfTest, sentences: list[str]) -> tuple[float | None, float | None]:
+    """Whether each potential is seen at all."""
+    families = (fitted.external_basis_, fitted.interaction_basis_)
+    units = fitted._units(fitted.moments_)
+    factors: list[float | None] = []
+    for role, name in enumerate(("external potential", "interaction")):
+        if families[role] is None or fitted.posterior_ is None:
+            factors.append(None)
+            continue
+        factor = log_bayes_factor(units, families, fitted.posterior_, role)
+        factors.append(factor)
+        odds = f"10^{factor / np.log(10):.0f}" if factor > 9 else f"{np.exp(factor):.2g}"
+        if factor >= STRONG:
+            sentences.append(f"there is an {name}: Bayes factor {odds} against none")
+        else:
+            sentences.append(
+                f"no {name} can be seen (Bayes factor {odds}; below {np.exp(STRONG):.0f} none is as good an explanation)"
+            )
+    return factors[0], factors[1]

@@ -1,0 +1,218 @@
+"""Which times the snapshots resolve.
+
+Particles that start far from equilibrium relax fast, and no quadrature of sparse snapshots follows the first moments of
+it. Leaving out the start costs information, keeping it costs a systematic error; both are estimated on a small
+dictionary and a part of the runs, and the start is chosen where their sum is smallest.
+
+On an interval dt the trapezoid's error of a function with values f_0, f_1, ... at the snapshots is (Gregory)
+
+    dt (D2 / 12 - D3 / 24 + 19 D4 / 720),      D2, D3, D4: forward differences of f,
+
+here of f = sigma^2/2 delta - G theta, the integrand of b - A theta.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trackless.accumulation import accumulate
+from trackless.moments import Moments, rule_index
+from trackless.radial_splines import RadialSplines
+from trackless.residuals import heard_in, pilot
+from trackless.snapshots import Snapshots
+
+Array = NDArray[np.float64]
+LOOKED_AT = 10_000  # snapshots
+FUNCTIONS = (8, 16)  # splines for V and Phi
+BLOCKS = 40
+HEAD = 40  # intervals among which the start is looked for
+FEWEST = 6  # snapshots, and runs, below which nothing can be said
+DETERMINED = 1e-3  # directions with less force than this part of the strongest are not looked at
+WORTH = 1.2  # starting later has to lower the expected squared error by at least this factor
+COARSE = 0.1  # a systematic error beyond this part of the force is worth a warning
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """From when on the snapshots resolve the motion.
+
+    Attributes
+    ----------
+    start : float
+        Time of the first snapshot that is used.
+    left_out : int
+        Number of snapshots before it, per run.
+    bias, noise : float
+        Expected systematic and random error of the forces, as parts of them, with this start.
+    bias_with_all : float
+        The systematic error if nothing were left out.
+    known : bool
+        False where there were too few snapshots, or times that differ between runs, to find out.
+    """
+
+    start: float
+    left_out: int
+    bias: float
+    noise: float
+    bias_with_all: float
+    known: bool = True
+
+    @property
+    def coarse(self) -> bool:
+        """Whether the interval between snapshots is too long for this motion, wherever one starts."""
+        return self.known and self.bias > max(COARSE, 2 * self.noise)
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in words."""
+        if not self.known:
+            return "whether the snapshots are close enough in time could not be judged: too few, or at differing times"
+        said = "all snapshots are used"
+        if self.left_out:
+            many = f"{self.left_out} snapshot{'s' * (self.left_out > 1)} of each run, before t = {self.start:.4g},"
+            said = (
+                f"the first {many} left out: the motion is too fast there for the interval between snapshots "
+                f"(systematic error {self.bias_with_all:.1%} of the force with them, {self.bias:.1%} without)"
+            )
+        if self.coarse:
+            said += (
+                f"; the snapshots are too far apart for this motion: a systematic error of about {self.bias:.0%} of "
+                "the force remains; shorter intervals are needed"
+            )
+        return said
+
+
+def resolved(snapshots: Snapshots, sigma: float, coupling: str = "mean") -> Resolution:
+    """Find the start with the smallest expected error.
+
+    Examples
+    --------
+    >>> import trackless as tl
+    >>> data = tl.simulate(tl.models.smooth_control(), runs=100, step=1e-3, observe_every=0.1)
+    >>> resolved(data, sigma=1.0).left_out > 0
+    True
+    """
+    times = snapshots.times_of(0)
+    unknown = Resolution(float(times[0]), 0, np.nan, np.nan, np.nan, known=False)
+    if not snapshots.regular or len(times) < FEWEST:
+        return unknown
+    part = snapshots[: max(1, LOOKED_AT // min(len(times), HEAD + 1))]
+    if part.runs < FEWEST:
+        return unknown
+    frames = _frames(part, sigma, coupling)
+    most = (len(frames.times) - 1) // 2
+    found = [_expected(frames, start, snapshots.runs / part.runs) for start in range(most + 1)]
+    total = [bias**2 + noise**2 for bias, noise in found]
+    best = int(np.argmax(np.array(total) <= WORTH * min(total)))  # the earliest that is as good as any
+    return Resolution(float(times[best]), best, *found[best], found[0][0])
+
+
+class _Frames(NamedTuple):
+    """What each snapshot contributes, summed over the runs of a block.
+
+    products : (blocks, frames, K, K), N G
+    spread : (blocks, frames, K), sigma^2/2 N delta
+    rise : (blocks, frames - 1, K), energy differences
+    particles : (blocks, frames)
+    """
+
+    times: Array
+    products: Array
+    spread: Array
+    rise: Array
+    particles: Array
+    slices: list[slice]
+
+
+def _frames(snapshots: Snapshots, sigma: float, coupling: str) -> _Frames:
+    times = snapshots.times[: HEAD + 1]
+    head = snapshots.between(float(times[0]), float(times[-1]))
+    count = len(times) - 1
+    one = int(snapshots.counts_of(0).max()) < 2
+    bases = (RadialSplines(FUNCTIONS[0], center="mean", follow_data=True),
+             None if one else RadialSplines(FUNCTIONS[1], follow_data=True))  # fmt: skip
+    moments = accumulate(head, *bases, coupling, windows=count, blocks=BLOCKS)
+    sizes = [moments.external_size, moments.size - moments.external_size]
+    slices = [slice(0, sizes[0]), slice(sizes[0], moments.size)][: 1 if one else 2]
+    return _Frames(
+        times,
+        _per_frame(moments, moments.quadratic, np.diff(times)),
+        0.5 * sigma**2 * _per_frame(moments, moments.diffusion, np.diff(times)),
+        moments.energy,
+        _per_frame(moments, moments.weight, np.diff(times)),
+        slices,
+    )
+
+
+def _per_frame(moments: Moments, sums: Array, steps: Array) -> Array:
+    """Values at the snapshots from sums over intervals: the left rule has the first of each, the trapezoid the last."""
+    left, both = (sums[:, :, *rule_index(rule)] for rule in ("left", "trapezoid"))
+    steps = steps.reshape(1, -1, *(1,) * (left.ndim - 2))
+    first = left / steps
+    return np.concatenate([first, (2 * both / steps - first)[:, -1:]], axis=1)
+
+
+def _expected(frames: _Frames, start: int, more: float) -> tuple[float, float]:
+    """Systematic and random error of the force, as parts of it, if snapshots before ``start`` are left out.
+
+    ``more`` is how many times as many runs there are in all.
+    """
+    steps = np.diff(frames.times)[start:]
+    weight = 0.5 * (np.append(steps, 0.0) + np.append(0.0, steps))
+    products, spread, particles = (part[:, start:] for part in (frames.products, frames.spread, frames.particles))
+    total = np.tensordot(particles, weight, axes=1).sum()
+    matrices = np.einsum("bfkl,f->bkl", products, weight)
+    vectors = np.einsum("bfk,f->bk", spread, weight) - frames.rise[:, start:].sum(axis=1)
+    matrix, vector = matrices.sum(axis=0) / total, vectors.sum(axis=0) / total
+    heard = heard_in(matrix, frames.slices)
+    coef = pilot(matrix, vector, heard)
+    sizes, directions = np.linalg.eigh(matrix)
+    kept = sizes > DETERMINED * sizes[-1]
+    inverse = (directions[:, kept] / sizes[kept]) @ directions[:, kept].T
+    integrand = spread - products @ coef
+    blocks = len(vectors)
+    errors = _trapezoid_errors(integrand, steps) / (total / blocks)
+    residuals = (vectors - matrices @ coef) / (total / blocks)
+    metric = inverse @ _relative(frames, coef) @ inverse
+    bias, of_bias = errors.mean(axis=0), np.cov(errors.T) / blocks
+    systematic = max(bias @ metric @ bias - np.trace(metric @ of_bias), 0.0)
+    random = np.trace(metric @ np.cov(residuals.T)) / blocks / more
+    return float(np.sqrt(systematic)), float(np.sqrt(random))
+
+
+def _relative(frames: _Frames, coef: Array) -> Array:
+    """Metric (K, K) of squared errors of the forces of V and of Phi, each as a part of that force, halved.
+
+    All starts are compared on the same particles: those of all times.
+    """
+    everywhere = frames.products.sum(axis=(0, 1)) / frames.particles.sum()
+    metric = np.zeros_like(everywhere)
+    for part in frames.slices:
+        force = coef[part] @ everywhere[part, part] @ coef[part]
+        metric[part, part] = everywhere[part, part] / force / len(frames.slices)
+    return metric
+
+
+def _trapezoid_errors(values: Array, steps: Array) -> Array:
+    """Error of the trapezoid's integral of values (blocks, frames, K) over all intervals, per block: (blocks, K)."""
+    total = np.zeros((len(values), values.shape[2]))
+    count = values.shape[1]
+    for k, step in enumerate(steps):
+        first, sign = (k, -1) if k + 5 <= count else (count - 5, 0)
+        nearby = values[:, max(first, 0) : first + 5]
+        if nearby.shape[1] < 3:
+            continue
+        second = np.diff(nearby, 2, axis=1)
+        third = np.diff(nearby, 3, axis=1)
+        fourth = np.diff(nearby, 4, axis=1)
+        error = second[:, 0 if sign else -1] / 12
+        if sign and third.shape[1]:
+            error = error - third[:, 0] / 24
+        if sign and fourth.shape[1]:
+            error = error + 19 * fourth[:, 0] / 720
+        total += step * error
+    return total
