@@ -122,7 +122,7 @@ def _held_out(snapshots: Snapshots, candidate: Any, folds: int) -> Array:
             raise InputError(f"compare: {snapshots.runs} runs cannot be cut into {folds} parts to hold out")
         parts = snapshots.split(parts=folds)
         rest = [concatenate([p for j, p in enumerate(parts) if j != k]) for k in range(folds)]
-        return np.array([-clone(candidate).fit(rest[k]).score(parts[k]) for k in range(folds)])
+        return np.array([-_fresh(candidate).fit(rest[k]).score(parts[k]) for k in range(folds)])
     moments = candidate.moments_for(snapshots, BLOCKS)
     shape = (moments.blocks, moments.windows)
     count = shape[0] * shape[1]
@@ -133,14 +133,18 @@ def _held_out(snapshots: Snapshots, candidate: Any, folds: int) -> Array:
     groups = np.arange(shape[1] if by_window else shape[0]) % folds
     losses = np.zeros(count).reshape(shape)
     for k in range(folds):
-        chosen = np.flatnonzero(groups != k), np.flatnonzero(groups == k)
-        train, test = (moments.select(**{"windows" if by_window else "blocks": part}) for part in chosen)
-        each = clone(candidate).set_params(external=None, interaction=None).fit(train).losses_on(test)
+        train, test = ((None, part) if by_window else (part, None) for part in (groups != k, groups == k))
+        fitted = _fresh(candidate).set_params(external=None, interaction=None).fit(moments.select(*train))
+        each = fitted.losses_on(moments.select(*test))
         if by_window:
-            losses[:, chosen[1]] = each
+            losses[:, groups == k] = each
         else:
-            losses[chosen[1]] = each
+            losses[groups == k] = each
     return losses.ravel()
+
+
+def _fresh(candidate: Any) -> Any:
+    return clone(candidate)
 
 
 def _by_fold(losses: Array, folds: int) -> Array:

@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 from trackless._errors import InputError
 from trackless.basis import Basis
 from trackless.priors import Prior, prior_for
-from trackless.residuals import Units, heard_in, pilot
+from trackless.residuals import Units, heard_in, pilot, significant
 
 Array = NDArray[np.float64]
 ROUNDS = 2
@@ -71,7 +71,7 @@ class Posterior:
 
 
 def posterior(
-    units: Units, families: tuple[Basis | None, Basis | None], bias: Callable[[Array], Array] | None = None
+    units: Units, families: tuple[Basis | None, Basis | None], errors: Callable[[Array], Array] | None = None
 ) -> Posterior:
     """Maximise the evidence and solve.
 
@@ -81,8 +81,9 @@ def posterior(
         Normal equations of independent parts of the data.
     families : (Basis or None, Basis or None)
         Of V and Phi.
-    bias : callable, optional
-        Coefficients (K,) -> covariance (K, K) that stands for systematic errors of b - A theta, added to S.
+    errors : callable, optional
+        Coefficients (K,) -> estimates (units, K) of systematic errors of b - A theta; what is significant of their mean
+        is added to S.
     """
     if len(units.weights) < 2:
         raise InputError(
@@ -102,8 +103,8 @@ def posterior(
         found, h = None, None
         for _ in range(ROUNDS):
             noise = units.covariance(coef, heard)
-            if bias is not None:
-                noise[np.ix_(heard, heard)] += bias(coef)[np.ix_(heard, heard)]
+            if errors is not None:
+                noise += significant(errors(coef), noise, heard)
             problem = _Problem(matrix, vector, noise, heard, priors, roles)
             h = problem.maximised(h)
             found = problem.posterior(h)

@@ -12,7 +12,7 @@ windows are kept apart, so that cross-validation, error bars and streaming are a
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,7 +165,9 @@ class Moments:
         summed = {name: np.add.reduceat(getattr(self, name), starts) for name in _ARRAYS if name != "span"}
         return replace(self, **summed, span=self.span[starts])
 
-    def select(self, blocks: slice | Array | None = None, windows: slice | Array | None = None) -> Moments:
+    def select(
+        self, blocks: slice | NDArray[Any] | None = None, windows: slice | NDArray[Any] | None = None
+    ) -> Moments:  # fmt: skip
         """Only some blocks and time windows."""
         chosen = {name: getattr(self, name) for name in _ARRAYS}
         if blocks is not None:
@@ -193,26 +195,31 @@ class Moments:
         vector = (0.5 * sigma**2 * self.diffusion[:, :, *q][chosen] - self.energy[chosen]).sum(axis=0) / total
         return NormalEquations(matrix, vector, self.external_size)
 
-    def unit_equations(self, sigma: float, quadrature: str = "trapezoid") -> tuple[Array, Array, Array]:
+    def unit_equations(
+        self, sigma: float, quadrature: str = "trapezoid", stride: int = 1
+    ) -> tuple[Array, Array, Array]:  # fmt: skip
         """Sums n A (units, K, K), n b (units, K) and weights n (units,) of every block and window on its own.
 
         Units are ordered by block, then by window; their scatter is the noise of the normal equations.
         """
         if self.matching:
             raise InputError("these moments follow particles; for the self-test accumulate without matching")
-        q = rule_index(quadrature)
+        q = rule_index(quadrature, stride)
         matrices = self.quadratic[:, :, *q].reshape(-1, self.size, self.size)
         vectors = (0.5 * sigma**2 * self.diffusion[:, :, *q] - self.energy).reshape(-1, self.size)
         return matrices, vectors, self.weight[:, :, *q].ravel()
 
-    def quadrature_error(self, coef: Array, sigma: float, quadrature: str = "trapezoid") -> Array:
-        """Estimated error of b - A coef that comes from the time integrals, (K,): every snapshot against every second.
+    def quadrature_errors(self, coef: Array, sigma: float, quadrature: str = "trapezoid") -> Array:
+        """Errors of b - A coef from the time integrals, (units, K): every snapshot against every second.
 
         A rule of order p is 2^p times as wrong on twice the interval, so its error is the difference over 2^p - 1.
+        Their mean over the units (blocks and windows) estimates that of all data.
         """
-        fine, coarse = (self.normal_equations(sigma, quadrature, stride) for stride in STRIDES)
-        difference = coarse.vector - coarse.matrix @ coef - (fine.vector - fine.matrix @ coef)
-        return difference / (2.0 ** ORDERS[quadrature] - 1)
+        residuals = []
+        for stride in STRIDES:
+            matrices, vectors, weights = self.unit_equations(sigma, quadrature, stride)
+            residuals.append((vectors - matrices @ coef) / weights.mean())
+        return (residuals[1] - residuals[0]) / (2.0 ** ORDERS[quadrature] - 1)
 
     def motion_units(self) -> tuple[Array, Array, Array]:
         """The same for the likelihood of displacements."""

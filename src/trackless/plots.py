@@ -50,6 +50,13 @@ def slope(
         axis.plot(grid, truth.slope(grid), color=TRUTH, lw=5, alpha=0.25, label="truth", solid_capstyle="round")
     for color, style, (label, potential) in zip(COLORS, ("-", "--", "-.", ":"), curves.items(), strict=False):
         axis.plot(grid, potential.slope(grid), color=color, lw=2, ls=style, label=label)
+        if potential.uncertainty is not None:
+            lower, upper = potential.band(grid)
+            known = np.isfinite(lower)
+            axis.fill_between(
+                grid[known], lower[known], upper[known], color=color, alpha=0.2, lw=0, zorder=1,
+                label="95 % band" if len(curves) == 1 else None,
+            )  # fmt: skip
     reference = [truth] if truth is not None else list(curves.values())
     values = np.concatenate([p.slope(grid[seen]) for p in reference])
     low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
@@ -181,17 +188,16 @@ def fit_figure(fits: Mapping[str, Any], snapshots: Snapshots, truth: Any = None,
     roles = [
         role for role in ("external", "interaction") if any(getattr(f, f"{role}_") is not None for f in fits.values())
     ]
-    figure = Figure(figsize=(4.6 * (1 + len(roles)), 4.4), layout="constrained")
-    axes = figure.subplots(1, 1 + len(roles))
+    seen = snapshots.dim >= 2
+    figure = Figure(figsize=(4.6 * (seen + len(roles)), 4.4), layout="constrained")
+    axes = figure.subplots(1, seen + len(roles), squeeze=False)[0]
     middle = len(snapshots.times_of(0)) // 2
-    if snapshots.dim >= 2:
+    if seen:
         particles(axes[0], snapshots, 0, (0, middle, -1)).legend(
             frameon=False, fontsize=9, ncols=3, loc="lower center", bbox_to_anchor=(0.5, -0.27), handletextpad=0.1
         )
         axes[0].set_title("what is seen: positions" + (" and labels" if snapshots.labeled else ", no labels"))
-    else:
-        axes[0].set_axis_off()
-    for axis, role in zip(axes[1:], roles, strict=True):
+    for axis, role in zip(axes[seen:], roles, strict=True):
         learnt = {label: getattr(f, f"{role}_") for label, f in fits.items()}
         learnt = {label: p for label, p in learnt.items() if p is not None}
         axis.set_title(f"what is learnt: ${SYMBOL[role]}{_prime(learnt)}$")

@@ -80,6 +80,28 @@ def heard_in(matrix: Array, parts: list[slice]) -> NDArray[np.bool_]:
     return np.concatenate([sizes[part] > HEARD * sizes[part].max() for part in parts])
 
 
+def significant(errors: Array, noise: Array, heard: NDArray[np.bool_]) -> Array:
+    """Covariance (K, K) that stands for a systematic error e of b - A theta: e e^T, less what e has by chance.
+
+    Parameters
+    ----------
+    errors : (units, K)
+        Estimates of e from independent parts of the data.
+    noise : (K, K)
+        Covariance of b - A theta; e is measured in it.
+    heard : (K,) bool
+    """
+    mean = errors[:, heard].mean(axis=0)
+    inverse = np.linalg.inv(noise[np.ix_(heard, heard)])
+    scattered = errors[:, heard] - mean
+    chance = np.einsum("uk,kl,ul->", scattered, inverse, scattered) / len(errors) / max(len(errors) - 1, 1)
+    size = mean @ inverse @ mean
+    share = max(1.0 - chance / size, 0.0) if size > 0 else 0.0
+    result = np.zeros_like(noise)
+    result[np.ix_(heard, heard)] = share * np.outer(mean, mean)
+    return result
+
+
 def pilot(matrix: Array, vector: Array, heard: NDArray[np.bool_]) -> Array:
     """A first solution (K,), good enough to look at residuals: a small ridge in the units of each function."""
     part = np.ix_(heard, heard)

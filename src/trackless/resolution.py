@@ -4,11 +4,13 @@ Particles that start far from equilibrium relax fast, and no quadrature of spars
 it. Leaving out the start costs information, keeping it costs a systematic error; both are estimated on a small
 dictionary and a part of the runs, and the start is chosen where their sum is smallest.
 
-On an interval dt the trapezoid's error of a function with values f_0, f_1, ... at the snapshots is (Gregory)
+On an interval dt the trapezoid's error is dt D2 / 12, with D2 the second difference f_0 - 2 f_1 + f_2, where f changes
+slowly. Of a decay that leaves only a part q after dt it is more,
 
-    dt (D2 / 12 - D3 / 24 + 19 D4 / 720),      D2, D3, D4: forward differences of f,
+    dt D2 ((1 + q)/2 + (1 - q)/log q) / (1 - q)^2,
 
-here of f = sigma^2/2 delta - G theta, the integrand of b - A theta.
+up to dt D2 / 2; q is the ratio of successive second differences. Here f = sigma^2/2 delta - G theta, the integrand of
+b - A theta.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ BLOCKS = 40
 HEAD = 40  # intervals among which the start is looked for
 FEWEST = 6  # snapshots, and runs, below which nothing can be said
 DETERMINED = 1e-3  # directions with less force than this part of the strongest are not looked at
+SMOOTHED = 0.4  # part of the dictionary's noise that a prior leaves
 WORTH = 1.2  # starting later has to lower the expected squared error by at least this factor
+LEAST_KEPT = 0.01  # of a decay after one interval; faster ones look the same
 COARSE = 0.1  # a systematic error beyond this part of the force is worth a warning
 
 
@@ -106,8 +110,11 @@ def resolved(snapshots: Snapshots, sigma: float, coupling: str = "mean") -> Reso
     frames = _frames(part, sigma, coupling)
     most = (len(frames.times) - 1) // 2
     found = [_expected(frames, start, snapshots.runs / part.runs) for start in range(most + 1)]
-    total = [bias**2 + noise**2 for bias, noise in found]
-    best = int(np.argmax(np.array(total) <= WORTH * min(total)))  # the earliest that is as good as any
+    total = np.array([bias**2 + SMOOTHED * noise**2 for bias, noise in found])
+    gained = found[0][0] ** 2 - np.array([bias**2 for bias, _ in found])
+    # the earliest start that is as good as any, and better because it resolves more
+    worth = (gained > (WORTH - 1) * total.min()) & (total <= WORTH * total[gained >= 0].min())
+    best = int(np.argmax(worth)) if worth.any() else 0
     return Resolution(float(times[best]), best, *found[best], found[0][0])
 
 
@@ -200,19 +207,26 @@ def _relative(frames: _Frames, coef: Array) -> Array:
 def _trapezoid_errors(values: Array, steps: Array) -> Array:
     """Error of the trapezoid's integral of values (blocks, frames, K) over all intervals, per block: (blocks, K)."""
     total = np.zeros((len(values), values.shape[2]))
-    count = values.shape[1]
+    second = np.diff(values, 2, axis=1)
+    ratios = _kept_per_step(second.mean(axis=0))
     for k, step in enumerate(steps):
-        first, sign = (k, -1) if k + 5 <= count else (count - 5, 0)
-        nearby = values[:, max(first, 0) : first + 5]
-        if nearby.shape[1] < 3:
-            continue
-        second = np.diff(nearby, 2, axis=1)
-        third = np.diff(nearby, 3, axis=1)
-        fourth = np.diff(nearby, 4, axis=1)
-        error = second[:, 0 if sign else -1] / 12
-        if sign and third.shape[1]:
-            error = error - third[:, 0] / 24
-        if sign and fourth.shape[1]:
-            error = error + 19 * fourth[:, 0] / 720
-        total += step * error
+        first = min(k, second.shape[1] - 1)
+        total += step * _share(ratios[first]) * second[:, first]
     return total
+
+
+def _kept_per_step(second: Array) -> Array:
+    """How much of a decay is left after each interval, 0 to 1, from second differences (frames - 2, K)."""
+    size = np.abs(second).mean(axis=0)
+    scaled = second / np.where(size > 0, size, 1.0)
+    before, after = scaled[:-1], scaled[1:]
+    ratios = (before * after).sum(axis=1) / np.maximum((before**2).sum(axis=1), 1e-300)
+    return np.clip(np.append(ratios, ratios[-1:]), LEAST_KEPT, 1.0)
+
+
+def _share(kept: float) -> float:
+    """Error on an interval in units of dt D2, for a decay of which ``kept`` is left after dt; 1/12 if it is slow."""
+    lost = 1.0 - kept
+    if lost < 1e-2:
+        return (1 + lost) / 12
+    return float((0.5 * (1 + kept) + lost / np.log(kept)) / lost**2)

@@ -55,8 +55,8 @@ def test_simulate_then_fit(tmp_path):
     )
     assert made.returncode == 0, made.stderr
     result = trackless(
-        "fit", "data.csv", "--sigma", 1, "--model", "reference", "-o", "fit.trackless", "--figure", "fit.png", "--json",
-        cwd=tmp_path,
+        "fit", "data.csv", "--method", "self-test", "--sigma", 1, "--model", "reference", "-o", "fit.trackless",
+        "--figure", "fit.png", "--json", cwd=tmp_path,
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     content = json.loads(result.stdout)
@@ -72,6 +72,21 @@ def test_the_same_seed_gives_the_same_file_on_any_number_of_threads(tmp_path):
         assert trackless(*arguments, "--seed", 7, cwd=tmp_path).returncode == 0
     one, two = (tl.read(tmp_path / name).positions for name in ("one.npz", "two.npz"))
     assert np.array_equal(one, two)
+
+
+def test_fit_asks_the_data_and_says_what_they_answered(data_file, tmp_path):
+    options = ("--sigma", 1, "--model", "reference", "--figure", tmp_path / "fit.png", "-o", tmp_path / "fit.trackless")
+    result = trackless("fit", data_file, *options, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    said = " ".join(result.stdout.split())
+    for sentence in ("95 % band", "Phi radial", "there is an external potential", "gradient error of V"):
+        assert sentence in said
+    content = json.loads(trackless("fit", data_file, "--sigma", 1, "--json", cwd=tmp_path).stdout)
+    fitted = tl.load(tmp_path / "fit.trackless")
+    assert tuple(content["findings"]) == fitted.findings_.sentences
+    row = content["slopes"]["interaction"][4]
+    assert row["lower"] < row["slope"] < row["upper"]
+    assert row["slope"] == pytest.approx(float(fitted.interaction_.slope(row["distance"])))
 
 
 def test_fit_with_other_families(data_file):
@@ -99,13 +114,23 @@ def test_fit_with_other_families(data_file):
         (("fit", "data.npz", "--method", "sinkhorn", "--sigma", -1), 1, ("sigma", "-1")),
         (("fit", "data.npz", "--method", "assignment", "--max-distance", 1e-9), 1, ("followed", "max_distance")),
         (("fit", "data.npz", "--sigma", 1, "--external", "wavelets:3"), 1, ("--external", "splines:COUNT")),
-        (("fit", "data.npz", "--sigma", 1, "--regularization", "much"), 1, ("--regularization", "lcurve")),
+        (
+            ("fit", "data.npz", "--method", "self-test", "--sigma", 1, "--regularization", "much"),
+            1,
+            ("--regularization", "lcurve"),
+        ),
+        (("fit", "data.npz", "--sigma", 1, "--regularization", "cv"), 2, ("--regularization", "self-test")),
+        (("fit", "data.npz", "--sigma", 1, "--route", "moments"), 2, ("--route", "neural")),
         (("fit", "data.npz", "--sigma", 1, "--quadrature", "simpson"), 1, ("quadrature", "trapezoid")),
         (("fit", "data.npz", "--sigma", 1, "--figure", "a.txt"), 1, (".png",)),
         (("fit", "data.npz", "--sigma", 1, "--dt", 0.1), 1, ("holds times",)),
         (("fit", "data.npz", "--sigma", 1, "--dt", -1), 1, ("dt", "positive")),
         (("fit", "data.npz", "--sigma", 1, "--center", "left"), 1, ("--center", "mean")),
-        (("fit", "data.npz", "--sigma", 1, "--model", "reference", "--external", "none"), 1, ("--model", "leave out")),
+        (
+            ("fit", "data.npz", "--method", "self-test", "--sigma", 1, "--model", "reference", "--external", "none"),
+            1,
+            ("--model", "leave out"),
+        ),
         (("fit", "data.npz", "--sigma", 1, "-o", "data.npz", "--force"), 1, ("different files",)),
         (("fit", "data.npz", "--sigma", 1, "-o", "fit.trackless", "--figure", "a.xyz"), 1, (".png",)),
         (("fit", "data.npz", "--sigma", 1, "--external", "tensor:1000"), 1, ("fewer functions",)),

@@ -37,24 +37,26 @@ def fit(
     method: Annotated[
         Method,
         typer.Option(
-            help="self-test needs no labels and no matching; neural is the same with networks. For comparison: labeled "
-            "follows the particles of a file that names them; sinkhorn, assignment and barycentric guess who is who "
-            "from frame to frame first."
+            help="auto asks the data for everything and has error bands; self-test takes a family and a ridge; neural "
+            "uses networks. None of them needs labels. For comparison: labeled follows the particles of a file that "
+            "names them; sinkhorn, assignment and barycentric guess who is who from frame to frame first."
         ),
-    ] = Method.self_test,
+    ] = Method.auto,
     dt: Annotated[float | None, typer.Option(help="Time between frames, where the file counts frames.")] = None,
     external: Annotated[
         str | None,
         typer.Option(
-            help="Family for V: splines:8 (default), or rbf:COUNT, tensor:COUNT, none. With neural: radial (default), "
-            "free (not radial), none."
+            help="V: radial, free (not radial) or none; auto asks the data. Or a family: splines:COUNT, rbf:COUNT, "
+            "tensor:COUNT (self-test and matching: splines:8)."
         ),
     ] = None,
-    interaction: Annotated[str | None, typer.Option(help="Family for Phi: splines:24 (default), or as for V.")] = None,
-    center: Annotated[str, typer.Option(help="Centre of a radial V: mean (of the positions) or origin.")] = "mean",
+    interaction: Annotated[str | None, typer.Option(help="Phi: as for V (self-test and matching: splines:24).")] = None,
+    center: Annotated[
+        str | None, typer.Option(help="Centre of a radial V: mean (of the positions) or origin.", show_default=False)
+    ] = None,
     model: Annotated[
         ModelName | None,
-        typer.Option(help="Compare with the truth of this system, and (except neural) use its own functions."),
+        typer.Option(help="Compare with the truth of this system; self-test and matching then use its own functions."),
     ] = None,
     quadrature: Annotated[
         str | None, typer.Option(help="Time integration of the self-test: trapezoid (default), left or cubic.")
@@ -62,7 +64,9 @@ def fit(
     max_distance: Annotated[
         float | None, typer.Option(help="When matching: moves longer than this are not believed.")
     ] = None,
-    regularization: Annotated[str | None, typer.Option(help="cv (default), lcurve, or a number.")] = None,
+    regularization: Annotated[
+        str | None, typer.Option(help="cv (default), lcurve, evidence, or a number; not for auto and neural.")
+    ] = None,
     coupling: Annotated[str, typer.Option(help="Force averaged (mean) or summed (sum) over the others.")] = "mean",
     route: Annotated[
         str | None, typer.Option(help="Train networks on moments or snapshots; auto (default) chooses.")
@@ -127,6 +131,10 @@ def _summary(method: Method, fitted: Any, truth: Any) -> dict[str, Any]:
     if method is Method.neural:
         held_out = [float(curve[best, 1]) for curve, best in zip(fitted.curves_, fitted.stopped_, strict=True)]
         return shared | {"route": fitted.route_, "stopped": fitted.stopped_, "held_out_losses": held_out}
+    if method is Method.auto:
+        left_out = fitted.resolution_.left_out if fitted.resolution_ is not None else 0
+        shared |= {"findings": fitted.findings_.sentences, "left_out": left_out, "slopes": _slopes(fitted)}
+        return shared | {"effective_parameters": fitted.posterior_.effective}
     shared |= {
         "coefficients": _coefficients(fitted, truth), "lambda": fitted.lambda_,
         "condition_numbers": fitted.condition_numbers_,
@@ -140,12 +148,19 @@ def _summary(method: Method, fitted: Any, truth: Any) -> dict[str, Any]:
 
 
 def _print(method: Method, fitted: Any, truth: Any, snapshots: Any, given_sigma: bool) -> None:
-    if truth is not None and method is not Method.neural:
+    if truth is not None and method.has_coefficients:
         print_coefficients(_coefficients(fitted, truth))
     else:
         _print_slopes(fitted, snapshots)
     if method is Method.neural:
         _print_training(fitted)
+        return
+    if method is Method.auto:
+        for sentence in fitted.findings_.sentences:
+            console.print(f"- {sentence}", highlight=False)
+        console.print(
+            f"loss {fitted.loss_:.5g}; the data determine {fitted.posterior_.effective:.0f} parameters", highlight=False
+        )
         return
     conditions = ", ".join(f"{name} {value:.3g}" for name, value in fitted.condition_numbers_.items())
     console.print(f"loss {fitted.loss_:.5g}, ridge {fitted.lambda_:.3g}, condition numbers: {conditions}")
@@ -178,6 +193,26 @@ def _print_training(fitted: Any) -> None:
         console.print("[yellow]No better than no force at all: the data are too few, or sigma is wrong.[/yellow]")
 
 
+def _slopes(fitted: Any) -> dict[str, list[dict[str, float]]]:
+    """Slopes of radial potentials at nine distances of the explored range, with 95 % bands where there are any."""
+    import numpy as np
+
+    from trackless.potentials import RadialPotential
+
+    found = {}
+    for role in ("external", "interaction"):
+        potential = getattr(fitted, f"{role}_")
+        if not isinstance(potential, RadialPotential):
+            continue
+        low, high = fitted.explored_[0 if role == "external" else 1]
+        r = np.linspace(low, high, 11)[1:-1]
+        columns = {"distance": r, "slope": potential.slope(r)}
+        if potential.uncertainty is not None:
+            columns["lower"], columns["upper"] = potential.band(r)
+        found[role] = [dict(zip(columns, map(float, row), strict=True)) for row in zip(*columns.values(), strict=True)]
+    return found
+
+
 def _print_slopes(fitted: Any, snapshots: Any) -> None:
     """Radial slopes where the data were, from the 1st to the 99th percentile of distances."""
     import numpy as np
@@ -192,9 +227,11 @@ def _print_slopes(fitted: Any, snapshots: Any) -> None:
         potential = getattr(fitted, f"{role}_")
         if isinstance(potential, RadialPotential):
             low, high = np.quantile(explored.reached(role, potential.origin), [0.01, 0.99])
-            grid = Table(distance, f"{letter}'({distance})")
+            banded = potential.uncertainty is not None
+            grid = Table(distance, f"{letter}'({distance})", *(["95 % band"] if banded else []))
             for r in np.linspace(low, high, 9):
-                grid.add_row(f"{r:.4g}", f"{float(potential.slope(r)):.4g}")
+                ends = [" to ".join(f"{float(end):.3g}" for end in potential.band(r))] if banded else []
+                grid.add_row(f"{r:.4g}", f"{float(potential.slope(r)):.4g}", *ends)
             tables.append(grid)
         elif potential is not None:
             console.print(f"{letter} is not radial, so there is no table of slopes; --figure draws it in 2-D")

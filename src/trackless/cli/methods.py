@@ -13,6 +13,7 @@ from trackless._errors import InputError
 class Method(StrEnum):
     """Estimators."""
 
+    auto = "auto"
     self_test = "self-test"
     neural = "neural"
     labeled = "labeled"
@@ -23,7 +24,12 @@ class Method(StrEnum):
     @property
     def follows(self) -> bool:
         """Whether it follows particles from frame to frame."""
-        return self not in (Method.self_test, Method.neural)
+        return self not in (Method.auto, Method.self_test, Method.neural)
+
+    @property
+    def has_coefficients(self) -> bool:
+        """Whether it fits the functions of a known model if there is one."""
+        return self not in (Method.auto, Method.neural)
 
 
 class Options(NamedTuple):
@@ -33,7 +39,7 @@ class Options(NamedTuple):
     sigma: float | None
     external: str | None
     interaction: str | None
-    center: str
+    center: str | None
     truth: Any
     quadrature: str | None
     max_distance: float | None
@@ -53,7 +59,7 @@ class Plan(NamedTuple):
 def plan(options: Options) -> Plan:
     """The estimator a method names; an option it cannot honour is an error."""
     method = options.method
-    if options.center not in ("mean", "origin"):
+    if options.center not in (None, "mean", "origin"):
         raise InputError(f"--center: expected mean or origin, got {options.center!r}")
     if options.truth is not None and options.coupling != "mean":
         raise InputError("--model: its truth is meant with mean coupling; leave out --coupling, or --model")
@@ -63,17 +69,50 @@ def plan(options: Options) -> Plan:
         _only(options.max_distance, "--max-distance", f"--method {method.value} does no matching")
     if not method.follows and options.sigma is None:
         raise typer.BadParameter("the self-test needs the noise intensity (sigma^2 = 2 D)", param_hint="--sigma")
+    if method is not Method.neural:
+        for name in ("route", "seed"):
+            _only(getattr(options, name), f"--{name}", f"belongs to --method neural, not to {method.value}")
+    if method is Method.auto:
+        _only(options.regularization, "--regularization", "chosen by the data; --method self-test takes one")
+        return _door(options)
     if method is Method.neural:
         _only(options.regularization, "--regularization", "networks are stopped by held-out data instead")
         return _networks(options)
-    for name in ("route", "seed"):
-        _only(getattr(options, name), f"--{name}", f"belongs to --method neural, not to {method.value}")
     return _least_squares(options)
 
 
 def _only(value: Any, option: str, reason: str) -> None:
     if value is not None:
         raise typer.BadParameter(reason, param_hint=option)
+
+
+class _Door(NamedTuple):
+    """``tl.fit`` with some options, fitted like an estimator."""
+
+    options: dict[str, Any]
+
+    def fit(self, snapshots: Any) -> Any:
+        """Fit."""
+        import trackless as tl
+
+        return tl.fit(snapshots, **self.options)
+
+
+def _door(options: Options) -> Plan:
+    words = ("auto", "radial", "free")
+    wanted: dict[str, Any] = {}
+    for role in ("external", "interaction"):
+        text = getattr(options, role) or "auto"
+        given = text if text in words else _family(f"--{role}", text, "origin", ", auto, radial, free")
+        wanted[role] = given
+    place = {None: "auto", "mean": "mean", "origin": None}[options.center]
+    estimator = _Door(
+        wanted | {
+            "sigma": options.sigma, "coupling": options.coupling, "center": place,
+            "quadrature": options.quadrature or "trapezoid",
+        }
+    )  # fmt: skip
+    return Plan(estimator, f"{options.coupling} coupling; the rest is asked of the data")
 
 
 def _least_squares(options: Options) -> Plan:
@@ -86,11 +125,12 @@ def _least_squares(options: Options) -> Plan:
         families = (truth.external_basis, truth.interaction_basis)
     else:
         families = (
-            _family("--external", options.external or "splines:8", options.center),
+            _family("--external", options.external or "splines:8", options.center or "mean"),
             _family("--interaction", options.interaction or "splines:24", "origin"),
         )
     regularization = options.regularization or "cv"
-    strength = regularization if regularization in ("lcurve", "cv") else _number("--regularization", regularization)
+    named = regularization in ("lcurve", "cv", "evidence")
+    strength = regularization if named else _number("--regularization", regularization)
     shared = {"sigma": options.sigma, "regularization": strength, "coupling": options.coupling}
     rule = options.quadrature or "trapezoid"
     if method is Method.self_test:
@@ -102,8 +142,9 @@ def _least_squares(options: Options) -> Plan:
         mean_target = method is Method.barycentric
         how = "particles sent to their mean target" if mean_target else f"particles matched by {method.value}"
     radial = families[0] is not None and not isinstance(families[0], tl.TensorSplines)
-    about = "origin" if truth is not None else options.center
-    return Plan(estimator, f"{_shape(radial, about)}{options.coupling} coupling, {how}, ridge by {regularization}")
+    about = "origin" if truth is not None else options.center or "mean"
+    strength = "prior by evidence" if regularization == "evidence" else f"ridge by {regularization}"
+    return Plan(estimator, f"{_shape(radial, about)}{options.coupling} coupling, {how}, {strength}")
 
 
 def _networks(options: Options) -> Plan:
@@ -118,7 +159,7 @@ def _networks(options: Options) -> Plan:
         if word not in ("radial", "free", "none"):
             raise InputError(f"--{role}: with --method neural expected radial, free (not radial) or none, got {word!r}")
         words.append(word)
-    about = "origin" if options.truth is not None else options.center
+    about = options.center or ("origin" if options.truth is not None else "mean")
     estimator = tl.NeuralSelfTest(
         sigma=options.sigma, radial=(words[0] != "free", words[1] != "free"), route=options.route or "auto",
         external=words[0] != "none", interaction=words[1] != "none", center="mean" if about == "mean" else None,
@@ -134,7 +175,7 @@ def _shape(radial: bool, about: str) -> str:
     return f"radial V about the {about}, " if radial else ""
 
 
-def _family(option: str, text: str, center: str) -> Any:
+def _family(option: str, text: str, center: str, more: str = "") -> Any:
     """A basis from text such as splines:20; radial ones about the origin or the mean position."""
     import trackless as tl
 
@@ -143,7 +184,7 @@ def _family(option: str, text: str, center: str) -> Any:
     if kind == "none":
         return None
     if kind not in kinds or (count and not count.isdigit()):
-        raise InputError(f"{option}: expected splines:COUNT, rbf:COUNT, tensor:COUNT or none, got {text!r}")
+        raise InputError(f"{option}: expected splines:COUNT, rbf:COUNT, tensor:COUNT{more} or none, got {text!r}")
     about = {} if center == "origin" or kind == "tensor" else {"center": "mean"}
     return kinds[kind](int(count), **about) if count else kinds[kind](**about)
 
@@ -152,4 +193,4 @@ def _number(option: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise InputError(f"{option}: expected lcurve, cv or a number, got {text!r}") from None
+        raise InputError(f"{option}: expected lcurve, cv, evidence or a number, got {text!r}") from None

@@ -72,7 +72,7 @@ class LeastSquares(Saving, ABC):
         equations, units = self._equations(moments), self._units(moments)
         several = len(units.weights) > 1
         if self.regularization == "evidence":
-            found = posterior(units, (moments.external, moments.interaction), self._bias(moments))
+            found = posterior(units, (moments.external, moments.interaction), self._errors(moments))
             solution, covariance = Solution(found.coef, 0.0), found.covariance
         else:
             check_reached(equations, moments.names)
@@ -95,8 +95,8 @@ class LeastSquares(Saving, ABC):
         """The part of the data that is used, and attributes that say so."""
         return snapshots, {}
 
-    def _bias(self, moments: Moments) -> Callable[[Array], Array] | None:
-        """Covariance (K, K) that stands for systematic errors of the equations, given the coefficients."""
+    def _errors(self, moments: Moments) -> Callable[[Array], Array] | None:
+        """Estimates (units, K) of systematic errors of the equations, given the coefficients."""
         return None
 
     def bootstrap(self, draws: int = 200, seed: int = 0) -> Array:

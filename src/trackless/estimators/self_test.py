@@ -121,12 +121,8 @@ class SelfTest(LeastSquares):
         used = snapshots.between(found.start, np.inf) if found.left_out else snapshots
         return used, {"resolution_": found}
 
-    def _bias(self, moments: Moments) -> Callable[[Array], Array]:
-        def covariance(coef: Array) -> Array:
-            error = moments.quadrature_error(coef, checked_sigma(self.sigma), self.quadrature)
-            return np.outer(error, error)
-
-        return covariance
+    def _errors(self, moments: Moments) -> Callable[[Array], Array]:
+        return lambda coef: moments.quadrature_errors(coef, checked_sigma(self.sigma), self.quadrature)
 
     def _noise(self, moments: Moments, equations: NormalEquations, coef: NDArray[np.float64]) -> float:
         return checked_sigma(self.sigma)

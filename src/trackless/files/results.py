@@ -40,21 +40,13 @@ from trackless.tables import tabulated
 
 FORMAT = "trackless result"
 VERSION = 2  # 2: moments may hold displacements
+_MODULES = (
+    shapes, potentials, networks, basis, radial_splines, tensor_splines, solvers, evidence, resolution, comparison,
+    fitting,
+)  # fmt: skip
 _DATACLASSES: dict[str, type] = {
     cls.__name__: cls
-    for module in (
-        shapes,
-        potentials,
-        networks,
-        basis,
-        radial_splines,
-        tensor_splines,
-        solvers,
-        evidence,
-        resolution,
-        comparison,
-        fitting,
-    )
+    for module in _MODULES
     for cls in vars(module).values()
     if isinstance(cls, type) and is_dataclass(cls) and cls.__module__ == module.__name__
 }

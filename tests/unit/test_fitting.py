@@ -1,0 +1,175 @@
+"""tl.fit and tl.compare: what is decided, said and refused."""
+
+import numpy as np
+import pytest
+
+import trackless as tl
+
+MODEL = tl.models.reference()
+
+
+@pytest.fixture(scope="module")
+def data():
+    return tl.simulate(MODEL, runs=60, particles=6, step=1e-3, seed=2)
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    return tl.fit(data, sigma=1.0)
+
+
+def test_nothing_needs_to_be_chosen(fitted, data):
+    assert fitted.regularization == "evidence"
+    errors = tl.gradient_errors(fitted, MODEL, data)
+    assert errors.external < 0.25
+    assert errors.interaction < 0.25
+    for potential in (fitted.external_, fitted.interaction_):
+        lower, upper = potential.band([0.8])
+        assert lower < upper
+
+
+def test_what_was_decided_is_said(fitted):
+    said = "\n".join(fitted.findings_.sentences)
+    assert "V is taken about the origin" in said
+    assert "V radial, Phi radial" in said
+    assert "there is an external potential: Bayes factor 10^" in said
+    assert "there is an interaction: Bayes factor 10^" in said
+    assert "all snapshots are used" in said
+    assert min(fitted.findings_.log_bayes_factors) > 3
+    assert len(fitted.findings_.comparison.names) == 4
+
+
+def test_a_fit_survives_a_file(fitted, tmp_path):
+    fitted.save(tmp_path / "fit.trackless")
+    loaded = tl.load(tmp_path / "fit.trackless")
+    assert loaded.findings_.sentences == fitted.findings_.sentences
+    assert loaded.findings_.comparison == fitted.findings_.comparison
+    np.testing.assert_allclose(loaded.interaction_.band([0.5, 1.0]), fitted.interaction_.band([0.5, 1.0]))
+
+
+def test_potentials_that_are_not_radial_are_noticed():
+    data = tl.simulate(tl.models.anisotropic(), runs=60, step=1e-3, seed=1)
+    fitted = tl.fit(data, sigma=1.0)
+    assert isinstance(fitted.external_basis_, tl.TensorSplines)
+    assert "V free" in "\n".join(fitted.findings_.sentences)
+
+
+def test_particles_elsewhere(data):
+    moved = tl.Snapshots(data.positions + np.array([5.0, -3.0]), data.times)
+    fitted = tl.fit(moved, sigma=1.0, interaction="radial", external="radial")
+    assert "about the mean position, (" in fitted.findings_.sentences[0]
+    np.testing.assert_allclose(fitted.external_.origin, [5.0, -3.0], atol=0.1)
+    assert fitted.findings_.comparison is None
+    given = tl.fit(moved, sigma=1.0, interaction="radial", external="radial", center=(5.0, -3.0))
+    np.testing.assert_array_equal(given.external_.origin, [5.0, -3.0])
+
+
+def test_told_and_not_asked(data):
+    fitted = tl.fit(data, sigma=1.0, external="free", interaction=None)
+    assert isinstance(fitted.external_basis_, tl.TensorSplines)
+    assert fitted.interaction_ is None
+    assert fitted.findings_.log_bayes_factors[1] is None
+    own = tl.fit(data, sigma=1.0, external=MODEL.external_basis, interaction=MODEL.interaction_basis, resolve=None)
+    assert len(own.coef_) == 4
+    assert own.resolution_ is None
+
+
+def test_a_cutoff_is_kept(data):
+    fitted = tl.fit(data, sigma=1.0, external="radial", interaction="radial", cutoff=2.0)
+    assert abs(fitted.interaction_.slope(2.5)) < 1e-9
+
+
+def test_beyond_two_dimensions_radial_is_assumed_and_said():
+    data = tl.simulate(MODEL, runs=20, particles=5, dim=3, duration=0.3, step=1e-3, seed=1)
+    fitted = tl.fit(data, sigma=1.0)
+    assert any("taken to be radial" in sentence for sentence in fitted.findings_.sentences)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "sigma: the noise intensity is needed"),
+        ({"sigma": 1.0, "external": "splines"}, "external: expected 'auto', 'radial', 'free', a basis or None"),
+        ({"sigma": 1.0, "interaction": 3}, "interaction: expected 'auto'"),
+        ({"sigma": 1.0, "coupling": "average"}, "coupling: expected 'mean' or 'sum'"),
+        ({"sigma": 1.0, "resolve": "no"}, "resolve: expected 'auto' or None"),
+        ({"sigma": 1.0, "quadrature": "simpson"}, "quadrature: expected"),
+    ],
+)
+def test_impossible_wishes(data, options, message):
+    with pytest.raises(tl.InputError, match=message):
+        tl.fit(data, **options)
+
+
+def test_arrays_must_be_wrapped(data):
+    with pytest.raises(tl.InputError, match=r"wrap arrays in tl\.Snapshots"):
+        tl.fit(data.positions, sigma=1.0)
+
+
+# Comparing
+
+
+def candidates():
+    v, phi = tl.RadialSplines(8), tl.RadialSplines(20)
+    return {
+        "oracle": tl.SelfTest(MODEL.external_basis, MODEL.interaction_basis, sigma=1.0),
+        "splines": tl.SelfTest(v, phi, sigma=1.0, regularization="evidence"),
+        "no interaction": tl.SelfTest(v, None, sigma=1.0, regularization="evidence"),
+        "no external": tl.SelfTest(None, phi, sigma=1.0, regularization="evidence"),
+    }
+
+
+def test_candidates_are_ranked_without_a_truth(data):
+    found = tl.compare(data, candidates())
+    assert found.names[:2] == ("oracle", "splines")
+    assert found.best == "oracle"
+    assert found.behind[0] == found.errors[0] == 0.0
+    assert all(a >= b for a, b in zip(found.scores[:-1], found.scores[1:], strict=True))
+    assert found.clearly("oracle", "no interaction")
+    assert not found.clearly("splines", "oracle")
+    assert "behind the best" in str(found)
+    assert "no external" in str(found)
+
+
+def test_scores_are_those_of_fits_that_did_not_see(data):
+    """By hand: fit one half of the blocks, score the other."""
+    found = tl.compare(data, dict(list(candidates().items())[:2]), folds=2)
+    losses = []
+    for k in (0, 1):
+        runs = np.arange(data.runs)
+        train, test = (tl.Snapshots(data.positions[runs % 2 == p], data.times) for p in (1 - k, k))
+        estimator = tl.SelfTest(MODEL.external_basis, MODEL.interaction_basis, sigma=1.0).fit(train)
+        losses.append(estimator.score(test))
+    assert found.scores[found.names.index("oracle")] == pytest.approx(np.mean(losses), rel=1e-3)
+
+
+def test_one_run_is_compared_by_time_windows():
+    data = tl.simulate(MODEL, runs=1, particles=30, step=1e-3, seed=2)
+    v = tl.RadialSplines(6)
+    found = tl.compare(data, {"both": tl.SelfTest(v, tl.RadialSplines(8), 1.0), "alone": tl.SelfTest(v, None, 1.0)})
+    assert len(found.names) == 2
+
+
+def test_other_estimators_are_compared_fold_by_fold(data):
+    class Nothing(tl.NeuralSelfTest):
+        def fit(self, X, y=None):
+            return self
+
+        def score(self, X, y=None):
+            return 0.0
+
+    found = tl.compare(data, {"nothing": Nothing(sigma=1.0), "splines": candidates()["splines"]}, folds=3)
+    assert found.best == "splines"
+    assert found.scores[1] == 0.0
+
+
+def test_impossible_comparisons(data):
+    both = candidates()
+    with pytest.raises(tl.InputError, match="at least two candidates"):
+        tl.compare(data, {"one": both["oracle"]})
+    with pytest.raises(tl.InputError, match="same sigma and coupling"):
+        tl.compare(data, {"a": both["oracle"], "b": tl.SelfTest(MODEL.external_basis, sigma=2.0)})
+    with pytest.raises(tl.InputError, match="folds: expected at least 2"):
+        tl.compare(data, both, folds=1)
+    with pytest.raises(tl.InputError, match="there is no candidate 'best'"):
+        tl.compare(data, both).clearly("best", "oracle")

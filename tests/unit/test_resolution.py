@@ -1,0 +1,68 @@
+"""Which times snapshots resolve: the error estimate against known integrals, and what is left out."""
+
+import numpy as np
+import pytest
+
+import trackless as tl
+from trackless.resolution import _trapezoid_errors, resolved
+
+
+@pytest.mark.parametrize("rate", [0.5, 2.0, 10.0, 20.0])
+def test_the_trapezoids_error_of_a_decay(rate):
+    times = np.linspace(0, 4, 21)
+    values = np.exp(-rate * times)[None, :, None]
+    exact = (1 - np.exp(-4 * rate)) / rate
+    error = np.trapezoid(values[0, :, 0], times) - exact
+    assert _trapezoid_errors(values, np.diff(times))[0, 0] == pytest.approx(error, rel=0.1)
+
+
+def test_straight_lines_have_no_error():
+    times = np.linspace(0, 1, 8)
+    assert np.abs(_trapezoid_errors((3 - 2 * times)[None, :, None], np.diff(times))).max() < 1e-14
+
+
+def test_a_fast_start_is_left_out_and_said():
+    data = tl.simulate(tl.models.smooth_control(), runs=600, step=1e-3, observe_every=0.1, accurate=True, seed=1)
+    found = resolved(data, sigma=1.0)
+    assert found.left_out >= 1
+    assert found.start == pytest.approx(0.1 * found.left_out)
+    assert found.bias < found.bias_with_all
+    assert f"the first {found.left_out} snapshot" in found.sentence
+    fitted = tl.SelfTest(tl.RadialSplines(8), tl.RadialSplines(16), sigma=1.0, resolve="auto").fit(data)
+    assert fitted.resolution_ == found
+    assert fitted.moments_.span[0, 0, 0] == pytest.approx(found.start)
+
+
+def test_what_is_resolved_is_kept():
+    data = tl.simulate(tl.models.reference(), runs=100, step=1e-3, observe_every=0.01, duration=0.5, seed=1)
+    found = resolved(data, sigma=1.0)
+    assert found.left_out == 0
+    assert found.bias < 0.05
+    assert found.sentence == "all snapshots are used"
+
+
+@pytest.mark.parametrize("runs", [2, 20])
+def test_too_little_to_judge(runs):
+    data = tl.simulate(tl.models.reference(), runs=runs, step=1e-2, observe_every=0.1, duration=0.4, seed=1)
+    found = resolved(data, sigma=1.0)
+    assert not found.known
+    assert found.left_out == 0
+    assert "could not be judged" in found.sentence
+
+
+def test_particles_alone_can_be_judged():
+    data = tl.simulate(tl.models.reference(), runs=50, particles=1, step=1e-3, observe_every=0.05, seed=1)
+    assert resolved(data, sigma=1.0).known
+
+
+def test_everything_too_coarse_is_said():
+    data = tl.simulate(tl.models.singularity(), runs=100, step=1e-4, observe_every=0.1, accurate=True, seed=1)
+    kept = tl.Snapshots(data.positions[:, :6], data.times[:6])
+    found = resolved(kept, sigma=1.0)
+    assert found.coarse == (found.bias > max(0.1, 2 * found.noise))
+
+
+def test_only_auto_is_offered():
+    data = tl.simulate(tl.models.reference(), runs=4, duration=0.1, step=1e-2, observe_every=1e-2)
+    with pytest.raises(tl.InputError, match="resolve: expected 'auto' or None, got 'yes'"):
+        tl.SelfTest(tl.RadialSplines(5), sigma=1.0, resolve="yes").fit(data)
