@@ -24,9 +24,10 @@ Array = NDArray[np.float64]
 Wanted = Basis | Literal["auto", "radial", "free"] | None
 RADIAL = (20, 70)  # splines for V and Phi
 TENSOR = (8, 14)  # per direction
-LOOKED_AT, MOST_RUNS = 8_000, 250  # snapshots that the question whether potentials are radial is answered on
+LOOKED_AT = 8_000  # snapshots that the question whether potentials are radial is answered on
 CENTRAL = 3.0  # standard errors that the mean position may be away from the origin to count as the origin
-ERRORS = 3.0  # standard errors by which potentials that are not radial must be better
+ERRORS = 3.0  # standard errors, and part of the score, by which potentials that are not radial must be better:
+PART = 0.02  # errors know nothing of the scatter between fits
 STRONG = 3.0  # log Bayes factor from which on a potential counts as seen (20 to 1)
 
 
@@ -166,7 +167,7 @@ def _shapes(
         return (told[0], told[1]), None
     names = " and ".join(name for name, asked in zip(("V", "Phi"), open_, strict=True) if asked)
     frames = len(snapshots.times_of(0))
-    part = snapshots[: max(1, min(MOST_RUNS, LOOKED_AT // frames))]
+    part = snapshots[: max(1, LOOKED_AT // frames)]
     if snapshots.dim != 2 or snapshots.box is not None or part.runs < 8:
         why = {1: "in one dimension there is nothing else"}.get(
             snapshots.dim, f"a question not asked {'of so few runs' if snapshots.dim == 2 else 'beyond two dimensions'}"
@@ -181,9 +182,11 @@ def _shapes(
     label = {pair: f"V {pair[0]}, Phi {pair[1]}" for pair in pairs}
     comparison = compare(part, {label[p]: SelfTest(*bases.of(*p), **shared) for p in pairs}, folds=2)
     best = next(p for p in pairs if label[p] == comparison.best)
-    # radial unless the data object: fewer assumptions must be better by more than chance
-    simpler = [p for p in pairs if not comparison.clearly(comparison.best, label[p], ERRORS)]
-    chosen = min(simpler or [best], key=lambda p: (p.count("free"), comparison.names.index(label[p])))
+    # as radial as possible unless the data object; if they do, a wrong assumption costs more than a few parameters
+    simplest = label[pairs[0]]
+    behind = comparison.behind[comparison.names.index(simplest)]
+    object_ = comparison.clearly(comparison.best, simplest, ERRORS) and behind > PART * abs(comparison.scores[0])
+    chosen = best if object_ else pairs[0]
     rival = next((name for name in comparison.names if name != label[chosen]), None)
     if rival is not None:
         place = comparison.names.index(label[chosen])
