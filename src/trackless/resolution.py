@@ -96,9 +96,9 @@ def resolved(snapshots: Snapshots, sigma: float, coupling: str = "mean") -> Reso
     Examples
     --------
     >>> import trackless as tl
-    >>> data = tl.simulate(tl.models.smooth_control(), runs=100, step=1e-3, observe_every=0.1)
-    >>> resolved(data, sigma=1.0).left_out > 0
-    True
+    >>> data = tl.simulate(tl.models.smooth_control(), runs=600, step=1e-3, observe_every=0.1, accurate=True, seed=1)
+    >>> resolved(data, sigma=1.0).left_out
+    1
     """
     times = snapshots.times_of(0)
     unknown = Resolution(float(times[0]), 0, np.nan, np.nan, np.nan, known=False)
