@@ -35,7 +35,8 @@ HEAD = 40  # intervals among which the start is looked for
 FEWEST = 6  # snapshots, and runs, below which nothing can be said
 DETERMINED = 1e-3  # directions with less force than this part of the strongest are not looked at
 SMOOTHED = 0.4  # part of the dictionary's noise that a prior leaves
-WORTH = 1.2  # starting later has to lower the expected squared error by at least this factor
+SAME = 1.2  # expected squared errors that differ by less are the same
+WORTH = 1.8  # starting later has to lower it by this factor: the relaxation tells most of what is known of V
 LEAST_KEPT = 0.01  # of a decay after one interval; faster ones look the same
 COARSE = 0.1  # a systematic error beyond this part of the force is worth a warning
 
@@ -96,9 +97,9 @@ def resolved(snapshots: Snapshots, sigma: float, coupling: str = "mean") -> Reso
     Examples
     --------
     >>> import trackless as tl
-    >>> data = tl.simulate(tl.models.smooth_control(), runs=600, step=1e-3, observe_every=0.1, accurate=True, seed=1)
-    >>> resolved(data, sigma=1.0).left_out
-    1
+    >>> data = tl.simulate(tl.models.reference(), runs=100, step=1e-3, observe_every=0.02)
+    >>> resolved(data, sigma=1.0).sentence
+    'all snapshots are used'
     """
     times = snapshots.times_of(0)
     unknown = Resolution(float(times[0]), 0, np.nan, np.nan, np.nan, known=False)
@@ -111,10 +112,9 @@ def resolved(snapshots: Snapshots, sigma: float, coupling: str = "mean") -> Reso
     most = (len(frames.times) - 1) // 2
     found = [_expected(frames, start, snapshots.runs / part.runs) for start in range(most + 1)]
     total = np.array([bias**2 + SMOOTHED * noise**2 for bias, noise in found])
-    gained = found[0][0] ** 2 - np.array([bias**2 for bias, _ in found])
-    # the earliest start that is as good as any, and better because it resolves more
-    worth = (gained > (WORTH - 1) * total.min()) & (total <= WORTH * total[gained >= 0].min())
-    best = int(np.argmax(worth)) if worth.any() else 0
+    best = int(np.argmax(total <= SAME * total.min()))  # the earliest that is as good as any
+    if total[0] < WORTH * total[best] or found[best][0] > found[0][0]:
+        best = 0
     return Resolution(float(times[best]), best, *found[best], found[0][0])
 
 

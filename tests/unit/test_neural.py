@@ -224,6 +224,37 @@ def test_a_potential_may_be_left_out(data):
     assert np.isfinite(pairs.interaction_.slope(0.5))
 
 
+def test_a_free_v_is_not_given_up_for_a_radial_phi():
+    """Phi learns faster and could explain V away; networks that start from splines keep their own."""
+    data = tl.simulate(MODEL, runs=50, step=1e-3, observe_every=1e-2, seed=1)
+    fitted = tl.NeuralSelfTest(sigma=1.0, radial=(False, True), networks=1).fit(data)
+    assert tl.gradient_errors(fitted, MODEL, data).external < 0.5
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"external": "radial"}, "external: expected True or False"),
+        ({"interaction": 0}, "interaction: expected True or False"),
+        ({"hidden": 64}, "hidden: expected equal widths"),
+        ({"hidden": (8.0, 8)}, "hidden: expected equal widths"),
+        ({"seed": 1.5}, "seed: expected a whole number"),
+        ({"radial": 1}, "radial: expected True, False or two"),
+        ({"center": 0.0}, "center: expected 2 coordinates"),
+    ],
+)
+def test_settings_of_another_kind(options, message):
+    data = tl.simulate(MODEL, runs=4, duration=0.05, step=1e-2, observe_every=1e-2)
+    with pytest.raises(tl.InputError, match=message):
+        tl.NeuralSelfTest(sigma=1.0, **options).fit(data)
+
+
+def test_nothing_fitted_is_nothing_to_save(tmp_path):
+    with pytest.raises(tl.InputError, match="nothing to save"):
+        tl.NeuralSelfTest(sigma=1.0).save(tmp_path / "fit.trackless")
+    assert not list(tmp_path.iterdir())
+
+
 def test_potentials_that_are_not_radial(monkeypatch):
     monkeypatch.setattr("trackless.estimators.neural.TENSOR", (6, 6))
     data = tl.simulate(tl.models.anisotropic(), runs=40, step=1e-3, observe_every=2e-2)

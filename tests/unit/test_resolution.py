@@ -22,7 +22,7 @@ def test_straight_lines_have_no_error():
 
 
 def test_a_fast_start_is_left_out_and_said():
-    data = tl.simulate(tl.models.smooth_control(), runs=600, step=1e-3, observe_every=0.1, accurate=True, seed=1)
+    data = tl.simulate(tl.models.smooth_control(), runs=1500, step=1e-3, observe_every=0.1, accurate=True, seed=1)
     found = resolved(data, sigma=1.0)
     assert found.left_out >= 1
     assert found.start == pytest.approx(0.1 * found.left_out)

@@ -29,9 +29,12 @@ def fitted(data):
 
 
 def test_constructor_only_stores_its_arguments():
-    nonsense = tl.SelfTest(external=3, interaction="x", sigma=-1, quadrature="?", regularization=None, coupling=0)
+    nonsense = tl.SelfTest(
+        external=3, interaction="x", sigma=-1, quadrature="?", regularization=None, coupling=0, resolve=7
+    )
     assert nonsense.get_params() == {
         "external": 3, "interaction": "x", "sigma": -1, "quadrature": "?", "regularization": None, "coupling": 0,
+        "resolve": 7,
     }  # fmt: skip
 
 

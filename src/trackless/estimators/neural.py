@@ -200,7 +200,7 @@ class NeuralSelfTest(Saving):
                 raise InputError(f"{name}: expected a whole number of at least 1, got {value!r}")
         rates = self.learning_rates
         numbers = isinstance(rates, (tuple, list)) and all(isinstance(rate, (int, float, np.number)) for rate in rates)
-        if not numbers or len(rates) != 2 or not min(rates) > 0:
+        if not numbers or len(rates) != 2 or not all(rate > 0 for rate in rates):
             raise InputError(
                 f"learning_rates: expected two positive numbers, for V and Phi, got {self.learning_rates!r}"
             )
