@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trackless.accumulation import accumulate
-from trackless.moments import Moments, rule_index
+from trackless.moments import rule_index
 from trackless.radial_splines import RadialSplines
 from trackless.residuals import heard_in, pilot
 from trackless.snapshots import Snapshots
@@ -147,15 +147,15 @@ def _frames(snapshots: Snapshots, sigma: float, coupling: str) -> _Frames:
     slices = [slice(0, sizes[0]), slice(sizes[0], moments.size)][: 1 if one else 2]
     return _Frames(
         times,
-        _per_frame(moments, moments.quadratic, np.diff(times)),
-        0.5 * sigma**2 * _per_frame(moments, moments.diffusion, np.diff(times)),
+        _per_frame(moments.quadratic, np.diff(times)),
+        0.5 * sigma**2 * _per_frame(moments.diffusion, np.diff(times)),
         moments.energy,
-        _per_frame(moments, moments.weight, np.diff(times)),
+        _per_frame(moments.weight, np.diff(times)),
         slices,
     )
 
 
-def _per_frame(moments: Moments, sums: Array, steps: Array) -> Array:
+def _per_frame(sums: Array, steps: Array) -> Array:
     """Values at the snapshots from sums over intervals: the left rule has the first of each, the trapezoid the last."""
     left, both = (sums[:, :, *rule_index(rule)] for rule in ("left", "trapezoid"))
     steps = steps.reshape(1, -1, *(1,) * (left.ndim - 2))

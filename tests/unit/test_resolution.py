@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import trackless as tl
-from trackless.resolution import _trapezoid_errors, resolved
+from trackless.resolution import Resolution, _trapezoid_errors, resolved
 
 
 @pytest.mark.parametrize("rate", [0.5, 2.0, 10.0, 20.0])
@@ -55,11 +55,12 @@ def test_particles_alone_can_be_judged():
     assert resolved(data, sigma=1.0).known
 
 
-def test_everything_too_coarse_is_said():
-    data = tl.simulate(tl.models.singularity(), runs=100, step=1e-4, observe_every=0.1, accurate=True, seed=1)
-    kept = tl.Snapshots(data.positions[:, :6], data.times[:6])
-    found = resolved(kept, sigma=1.0)
-    assert found.coarse == (found.bias > max(0.1, 2 * found.noise))
+@pytest.mark.parametrize(("bias", "noise", "coarse"), [(0.3, 0.05, True), (0.05, 0.01, False), (0.3, 0.2, False)])
+def test_snapshots_too_far_apart_are_named(bias, noise, coarse):
+    """A systematic error that is large, and larger than chance."""
+    found = Resolution(0.0, 0, bias, noise, bias)
+    assert found.coarse == coarse
+    assert ("too far apart" in found.sentence) == coarse
 
 
 def test_only_auto_is_offered():
