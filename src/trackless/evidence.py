@@ -7,12 +7,21 @@ C(h) of the coefficients, b is normal with covariance Q = S + A C A^T, and the p
 
 Hyperparameters h minimise (log det Q + b^T Q^-1 b) / 2 plus their own penalty; the gradient is exact. S depends on
 theta, so everything is done twice, the second time with the residuals of the first solution.
+
+Bands need more care than estimates. S has to be invertible above and is shrunk, so the covariance that is reported is
+that of the estimate G b, G = C A^T Q^-1, under the scatter of the residuals as it is:
+
+    (1 - G A) C (1 - G A)^T + G S_measured G^T.
+
+And data that are just enough for the potentials leave h uncertain: the covariance is the mean over draws of h, from the
+normal distribution with the second derivatives at the minimum and weighted by importance, of that for each h and of its
+mean's distance from the best mean.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -29,6 +38,9 @@ from trackless.residuals import Units, heard_in, pilot, significant
 Array = NDArray[np.float64]
 ROUNDS = 2
 ROUNDING = (1e-14, 1e-12, 1e-10, 1e-8)  # of the sum of all variances, the first that works
+NUDGE = 0.03  # change of a hyperparameter for second derivatives
+VAGUE = 0.25  # which are at least this: hyperparameters are never taken to be uncertain by more than two e-foldings
+DRAWS = 48  # of hyperparameters
 WIDEST = 8.0  # hyperparameters stay within so many e-foldings of where they started
 
 
@@ -65,9 +77,13 @@ class Posterior:
 
     def solved(self, matrix: Array, vector: Array) -> Array:
         """Coefficients (K,) of other equations of the same kind, with the same prior and noise."""
-        part = np.ix_(self.heard, self.heard)
+        return self.gain(matrix) @ vector[self.heard]
+
+    def gain(self, matrix: Array) -> Array:
+        """The matrix (K, heard) that makes coefficients of the vector of such equations."""
         reached = matrix[self.heard] @ self.prior
-        return reached.T @ np.linalg.solve(reached @ matrix[self.heard].T + self.noise[part], vector[self.heard])
+        total = reached @ matrix[self.heard].T + self.noise[np.ix_(self.heard, self.heard)]
+        return np.asarray(np.linalg.solve(total, reached).T, float)
 
 
 def posterior(
@@ -100,17 +116,23 @@ def posterior(
         if family is not None
     }
     with threadpool_limits(1, "blas"):  # matrices are small: threads that wait for each other cost a factor of 10
-        found, h = None, None
+        found, h, problem, measured = None, None, None, None
         for _ in range(ROUNDS):
-            noise = units.covariance(coef, heard)
+            noise, measured = units.covariance(coef, heard), units.scatter(coef, heard)
             if errors is not None:
-                noise += significant(errors(coef), noise, heard)
+                systematic = significant(errors(coef), noise, heard)
+                noise, measured = noise + systematic, measured + systematic
             problem = _Problem(matrix, vector, noise, heard, priors, roles)
             h = problem.maximised(h)
             found = problem.posterior(h)
             coef = found.coef
-    assert found is not None
-    return found
+        assert problem is not None
+        assert found is not None
+        assert h is not None
+        assert measured is not None
+        count = len(units.weights)
+        free = max(count - found.effective, 0.5 * count)  # what was fitted took its part of the scatter
+        return replace(found, covariance=problem.averaged(h, measured * count / free))
 
 
 def log_bayes_factor(units: Units, families: tuple[Basis | None, Basis | None], found: Posterior, role: int) -> float:
@@ -149,11 +171,11 @@ class _Problem:
     ) -> None:  # fmt: skip
         self.noise, self.heard = noise, heard
         self.priors, self.slices = list(priors.values()), [roles[role] for role in priors]
-        root = np.linalg.cholesky(noise[np.ix_(heard, heard)])
+        self.root: Array = np.asarray(np.linalg.cholesky(noise[np.ix_(heard, heard)]), float)
         # equations of unit noise
-        self.equations: Array = solve_triangular(root, matrix[heard], lower=True)
-        self.right: Array = solve_triangular(root, vector[heard], lower=True)
-        self.constant = float(np.log(np.diag(root)).sum() + 0.5 * heard.sum() * np.log(2 * np.pi))
+        self.equations: Array = solve_triangular(self.root, matrix[heard], lower=True)
+        self.right: Array = solve_triangular(self.root, vector[heard], lower=True)
+        self.constant = float(np.log(np.diag(self.root)).sum() + 0.5 * heard.sum() * np.log(2 * np.pi))
 
     def split(self, h: Array) -> list[Array]:
         sizes = [len(prior.starts()[0]) for prior in self.priors]
@@ -205,6 +227,37 @@ class _Problem:
     def _descended(self, start: Array) -> Array:
         bounds = [(value - WIDEST, value + WIDEST) for value in start]
         return minimize(self, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200}).x
+
+    def averaged(self, best: Array, measured: Array) -> Array:
+        """Covariance (K, K) of the coefficients around the best ones, whatever the hyperparameters.
+
+        ``measured`` (K, K) is the covariance of b - A theta.
+        """
+        half_white = solve_triangular(self.root, measured[np.ix_(self.heard, self.heard)], lower=True)
+        noise = solve_triangular(self.root, half_white.T, lower=True)
+        nudges = NUDGE * np.eye(len(best))
+        second = np.stack([self(best + nudge)[1] - self(best - nudge)[1] for nudge in nudges]) / (2 * NUDGE)
+        sizes, directions = np.linalg.eigh(0.5 * (second + second.T))
+        half = np.random.default_rng(0).normal(size=(DRAWS // 2, len(best)))
+        normal = np.concatenate([half, -half])
+        draws = best + normal @ (directions / np.sqrt(np.maximum(sizes, VAGUE))).T
+        # importance: the true density over that which was drawn from, both relative to the best
+        logs = np.array([self(best)[0] - self(h)[0] for h in draws]) + 0.5 * (normal**2).sum(axis=1)
+        weights = np.exp(np.minimum(logs - np.median(logs), 1.0))
+        middle, _ = self._solved(best, noise)
+        total = np.zeros((len(middle), len(middle)))
+        for weight, h in zip(weights / weights.sum(), draws, strict=True):
+            mean, covariance = self._solved(h, noise)
+            total += weight * (covariance + np.outer(mean - middle, mean - middle))
+        return total
+
+    def _solved(self, h: Array, noise: Array) -> tuple[Array, Array]:
+        """Mean (K,) and covariance (K, K) of the coefficients, if the equations' noise is ``noise``."""
+        prior = self.covariance(h)
+        reached = self.equations @ prior
+        gain = cho_solve(self._factor(reached), reached).T
+        missed = np.eye(len(prior)) - gain @ self.equations
+        return gain @ self.right, missed @ prior @ missed.T + gain @ noise @ gain.T
 
     def posterior(self, h: Array) -> Posterior:
         """What follows from these hyperparameters."""

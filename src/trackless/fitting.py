@@ -16,7 +16,9 @@ from trackless.estimators.least_squares import checked_sigma
 from trackless.estimators.self_test import SelfTest
 from trackless.evidence import log_bayes_factor
 from trackless.exploration import explore
+from trackless.potentials import RadialPotential
 from trackless.radial_splines import RadialSplines
+from trackless.resolution import resolved_part
 from trackless.snapshots import Snapshots
 from trackless.tensor_splines import TensorSplines
 
@@ -58,7 +60,7 @@ def fit(
     coupling: str = "mean",
     cutoff: float | None = None,
     center: Center | Literal["auto"] = "auto",
-    quadrature: str = "trapezoid",
+    quadrature: str = "auto",
     resolve: str | None = "auto",
 ) -> SelfTest:
     """Learn V and Phi with error bars, without a basis, a strength of regularisation or a truth to choose.
@@ -77,7 +79,8 @@ def fit(
         Distance beyond which there is no interaction.
     center : "auto", "mean", tuple of float or None
         Centre of a radial V; None is the origin, "auto" too unless the particles are elsewhere on average.
-    quadrature : "left", "trapezoid" or "cubic"
+    quadrature : "auto", "left", "trapezoid" or "cubic"
+        Rule for the time integrals; "auto" is the cubic one where intervals are of similar length.
     resolve : "auto" or None
         Whether the start of the runs may be left out where the motion is too fast for the snapshots.
 
@@ -108,11 +111,14 @@ def fit(
         "sigma": sigma, "quadrature": quadrature, "regularization": "evidence", "coupling": coupling,
     }  # fmt: skip
     bases = _Bases(external, interaction, place, cutoff)
-    shapes, comparison = _shapes(snapshots, bases, shared, sentences)
-    fitted = SelfTest(*bases.of(*shapes), resolve=resolve, **shared).fit(snapshots)
-    if fitted.resolution_ is not None:
-        sentences.append(fitted.resolution_.sentence)
+    used, resolution = resolved_part(snapshots, resolve, sigma, coupling, quadrature)
+    shapes, comparison = _shapes(used, bases, shared, sentences)
+    fitted = SelfTest(*_refined(used, bases, shapes, shared), **shared).fit(used)
+    fitted.resolve, fitted.resolution_ = resolve, resolution  # as if it had been asked itself
+    if resolution is not None:
+        sentences.append(resolution.sentence)
     factors = _factors(fitted, sentences)
+    sentences += fitted.identifiability().sentences
     fitted.findings_ = Findings(comparison, factors, tuple(sentences))
     return fitted
 
@@ -166,8 +172,7 @@ def _shapes(
     if not any(open_):
         return (told[0], told[1]), None
     names = " and ".join(name for name, asked in zip(("V", "Phi"), open_, strict=True) if asked)
-    frames = len(snapshots.times_of(0))
-    part = snapshots[: max(1, LOOKED_AT // frames)]
+    part = _part(snapshots)
     if snapshots.dim != 2 or snapshots.box is not None or part.runs < 8:
         why = {1: "in one dimension there is nothing else"}.get(
             snapshots.dim, f"a question not asked {'of so few runs' if snapshots.dim == 2 else 'beyond two dimensions'}"
@@ -197,6 +202,28 @@ def _shapes(
             if gap > 0 else f"{label[chosen]}: {rival} is not clearly better ({-gap:.3g} +- {error:.2g})"
         )  # fmt: skip
     return chosen, comparison
+
+
+def _refined(
+    snapshots: Snapshots, bases: _Bases, shapes: tuple[str, str], shared: dict[str, Any]
+) -> tuple[Basis | None, Basis | None]:
+    """The families, with knots where a fit to a part of the data finds that the potentials bend."""
+    explored = explore(snapshots)
+    external, interaction = bases.of(*shapes)
+    external = external.adapted(explored, "external") if external is not None else None
+    interaction = interaction.adapted(explored, "interaction") if interaction is not None else None
+    first = SelfTest(external, interaction, **shared).fit(_part(snapshots))
+    if isinstance(external, RadialSplines) and external.follow_data and isinstance(first.external_, RadialPotential):
+        external = external.refined(explored, "external", first.external_)
+    if isinstance(interaction, RadialSplines) and interaction.follow_data:
+        assert isinstance(first.interaction_, RadialPotential)
+        interaction = interaction.refined(explored, "interaction", first.interaction_)
+    return external, interaction
+
+
+def _part(snapshots: Snapshots) -> Snapshots:
+    """Runs enough for first looks."""
+    return snapshots[: max(1, LOOKED_AT // len(snapshots.times_of(0)))]
 
 
 def _factors(fitted: SelfTest, sentences: list[str]) -> tuple[float | None, float | None]:

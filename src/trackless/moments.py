@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from trackless._errors import InputError
 from trackless.basis import Basis
-from trackless.quadrature import ORDERS, RULES, STRIDES
+from trackless.quadrature import ORDERS, RULES, STRIDES, rule_named
 
 Array = NDArray[np.float64]
 MEMORY = 256_000_000  # bytes that the blocks of one Moments may take
@@ -219,7 +219,7 @@ class Moments:
         for stride in STRIDES:
             matrices, vectors, weights = self.unit_equations(sigma, quadrature, stride)
             residuals.append((vectors - matrices @ coef) / weights.mean())
-        return (residuals[1] - residuals[0]) / (2.0 ** ORDERS[quadrature] - 1)
+        return (residuals[1] - residuals[0]) / (2.0 ** ORDERS[rule_named(quadrature)] - 1)
 
     def motion_units(self) -> tuple[Array, Array, Array]:
         """The same for the likelihood of displacements."""
@@ -294,11 +294,9 @@ _ARRAYS = tuple(f.name for f in fields(Moments) if f.name not in _SETTINGS)
 
 def rule_index(quadrature: str, stride: int = 1) -> tuple[int, int]:
     """Where a stride and rule are kept in the arrays of :class:`Moments`."""
-    if quadrature not in RULES:
-        raise InputError(f"quadrature: expected one of {', '.join(RULES)}, got {quadrature!r}")
     if stride not in STRIDES:
         raise InputError(f"stride: moments are kept for strides {STRIDES}, got {stride}; use snapshots.every(...)")
-    return STRIDES.index(stride), RULES.index(quadrature)
+    return STRIDES.index(stride), RULES.index(rule_named(quadrature))
 
 
 def bounded_blocks(wanted: int, size: int, pair_size: int, windows: int, asked: int | None = None) -> int:

@@ -28,7 +28,8 @@ from trackless.tensor_splines import TensorSplines
 Array = NDArray[np.float64]
 AMPLITUDES = 10  # knots of the logarithm of s
 WALK = 1.0  # standard deviation of its change from one knot to the next
-LENGTHS = 1.0  # standard deviation of the logarithm of l, around a third of the range
+LENGTH = {True: (1 / 3, 1.0), False: (1 / 8, 0.7)}  # l of V and of Phi before anything is known, in ranges, and the
+# standard deviation of its logarithm: interactions change on shorter distances than traps
 CENTERS = 160  # bumps per range
 BEYOND = 0.5  # they go on so far beyond both ends, in ranges
 PART = 0.2  # potentials vary by about this part of typical force times range
@@ -63,8 +64,9 @@ class Prior(ABC):
     def penalty(self, h: Array) -> tuple[float, Array]:
         """Minus the logarithm of the hyperparameters' own prior, up to a constant, and its gradient (H,).
 
-        All sizes s of the potential are equally plausible beforehand, which in log s is a slope of 1. Without it, a
-        potential that is too weak to be seen would be exactly 0 and have a band of no width.
+        All sizes s/l of the slope are equally plausible beforehand, which in its logarithm is a slope of 1. Without it,
+        a potential that is too weak to be seen would be exactly 0 and have a band of no width. (All sizes of s itself
+        would reward long lengths: the limit of straight lines and parabolas, with bands that are too narrow.)
         """
 
 
@@ -77,6 +79,8 @@ class RadialPrior(Prior):
         low, high = float(self.r[0]), float(self.r[-1])
         self.range = high - low
         self.unit = unit = PART * force * self.range
+        part, self.lengths = LENGTH[trap]
+        self.length = np.log(part * self.range)
         count = round(CENTERS * (1 + 2 * BEYOND))
         self.centers = np.linspace(low - BEYOND * self.range, high + BEYOND * self.range, count)
         self.spacing = self.centers[1] - self.centers[0]
@@ -108,9 +112,10 @@ class RadialPrior(Prior):
 
     def penalty(self, h: Array) -> tuple[float, Array]:
         steps = np.diff(h[:-1]) / WALK**2
-        away = (h[-1] - np.log(self.range / 3)) / LENGTHS**2
-        gradient = np.append(np.append(0.0, steps) - np.append(steps, 0.0) - 1 / AMPLITUDES, away)
-        return 0.5 * float(WALK**2 * (steps**2).sum() + LENGTHS**2 * away**2) - float(h[:-1].mean()), gradient
+        away = (h[-1] - self.length) / self.lengths**2
+        gradient = np.append(np.append(0.0, steps) - np.append(steps, 0.0) - 1 / AMPLITUDES, away + 1)
+        held = 0.5 * float(WALK**2 * (steps**2).sum() + self.lengths**2 * away**2)
+        return held - float(h[:-1].mean() - h[-1]), gradient
 
 
 class TensorPrior(Prior):
@@ -124,6 +129,8 @@ class TensorPrior(Prior):
         if basis.even:
             self.range = 2 * np.abs(points).max(axis=0)
         self.unit = unit = PART * force * float(self.range.mean())
+        part, self.lengths = LENGTH[trap]
+        self.length = np.log(part * self.range)
         mirrored = (1, -1) if basis.even else (1,)
         self.squares = [[(points[:, k, None] - sign * points[:, k]) ** 2 for k in range(self.dim)] for sign in mirrored]
         middle = points.mean(axis=0)
@@ -155,8 +162,9 @@ class TensorPrior(Prior):
         return gradient
 
     def penalty(self, h: Array) -> tuple[float, Array]:
-        away = (h[1:] - np.log(self.range / 3)) / LENGTHS**2
-        return 0.5 * float(LENGTHS**2 * (away**2).sum()) - float(h[0]), np.append(-1.0, away)
+        away = (h[1:] - self.length) / self.lengths**2
+        held = 0.5 * float(self.lengths**2 * (away**2).sum())
+        return held - float(h[0] - h[1:].mean()), np.append(-1.0, away + 1 / self.dim)
 
 
 class ScalePrior(Prior):

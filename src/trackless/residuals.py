@@ -10,11 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import uniform_filter1d
 
 from trackless.moments import Moments
 
 Array = NDArray[np.float64]
 FLOOR = 1e-10  # eigenvalues of A below this part of the largest are as good as zero
+EVENED = 9  # neighbouring directions whose variances are averaged
 HEARD = 1e-5  # equations of functions with less than this part of the largest force say nothing
 
 
@@ -39,12 +41,21 @@ class Units(NamedTuple):
         total = self.weights.sum()
         return self.matrices.sum(axis=0) / total, self.vectors.sum(axis=0) / total
 
-    def covariance(self, coef: Array, heard: NDArray[np.bool_]) -> Array:
-        """Covariance of b - A coef from the scatter of the units, shrunk towards the likelihood's, sigma^2/(N M T) A.
+    def scatter(self, coef: Array, heard: NDArray[np.bool_]) -> Array:
+        """Covariance (K, K) of b - A coef as the units scatter: not biased, but singular where units are few.
 
-        Only the shape of the likelihood's covariance is used, scaled to the same mean variance (at finite dt it is too
-        small), and only as much of it as the number of units asks for: the share that minimises the expected squared
-        error where the likelihood's covariance is the identity (Ledoit and Wolf, J. Multivariate Anal. 88, 2004).
+        Rows and columns of functions that are not ``heard`` (K,) are zero.
+        """
+        residuals = np.where(heard, self.vectors - self.matrices @ coef, 0.0) / self.weights.mean()
+        return residuals.T @ residuals / len(residuals) ** 2
+
+    def covariance(self, coef: Array, heard: NDArray[np.bool_]) -> Array:
+        """The same, shrunk so that it can be inverted.
+
+        In the coordinates in which the likelihood's covariance sigma^2/(N M T) A is the identity, smooth functions have
+        its variance and rough ones more, by the quadrature over sparse snapshots. So the scatter is shrunk towards a
+        diagonal that varies slowly along the spectrum of A, by the share that minimises the expected squared error
+        where that diagonal is the identity (Ledoit and Wolf, J. Multivariate Anal. 88, 2004).
 
         Parameters
         ----------
@@ -61,17 +72,25 @@ class Units(NamedTuple):
         sizes, vectors = np.linalg.eigh(matrix)
         sizes = np.maximum(sizes, FLOOR * sizes.max())
         white = residuals @ (vectors / np.sqrt(sizes))
+        typical = _typical_variances((white**2).mean(axis=0))
+        white = white / np.sqrt(typical)
         squares = (white**2).sum(axis=1)
-        scale = squares.mean() / white.shape[1]
         scatter = white.T @ white / len(white)
-        distance = ((scatter - scale * np.eye(len(scatter))) ** 2).sum()
+        distance = ((scatter - np.eye(len(scatter))) ** 2).sum()
         noise = ((squares**2).mean() - (scatter**2).sum()) / len(white)
         share = min(noise / distance, 1.0) if distance > 0 else 1.0
-        back = vectors * np.sqrt(sizes)
-        shrunk = back @ ((1 - share) * scatter + share * scale * np.eye(len(scatter))) @ back.T
+        back = vectors * np.sqrt(sizes * typical)
+        shrunk = back @ ((1 - share) * scatter + share * np.eye(len(scatter))) @ back.T
         result = np.zeros((len(heard), len(heard)))
         result[np.ix_(heard, heard)] = shrunk / len(white)
         return result
+
+
+def _typical_variances(variances: Array) -> Array:
+    """Variances along the spectrum of A, smallest force first, evened out; none is below that of the largest forces."""
+    even = uniform_filter1d(variances, min(EVENED, len(variances)), mode="nearest")
+    least = np.median(variances[-max(3, len(variances) // 10) :])
+    return np.maximum(even, least if least > 0 else 1.0)
 
 
 def heard_in(matrix: Array, parts: list[slice]) -> NDArray[np.bool_]:

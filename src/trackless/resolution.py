@@ -9,8 +9,8 @@ slowly. Of a decay that leaves only a part q after dt it is more,
 
     dt D2 ((1 + q)/2 + (1 - q)/log q) / (1 - q)^2,
 
-up to dt D2 / 2; q is the ratio of successive second differences. Here f = sigma^2/2 delta - G theta, the integrand of
-b - A theta.
+up to dt D2 / 2, and so for other rules; q is the ratio of successive second differences. Here
+f = sigma^2/2 delta - G theta, the integrand of b - A theta.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from trackless._errors import InputError
 from trackless.accumulation import accumulate
 from trackless.moments import rule_index
+from trackless.quadrature import rule_named, weights
 from trackless.radial_splines import RadialSplines
 from trackless.residuals import heard_in, pilot
 from trackless.snapshots import Snapshots
@@ -36,8 +38,9 @@ FEWEST = 6  # snapshots, and runs, below which nothing can be said
 DETERMINED = 1e-3  # directions with less force than this part of the strongest are not looked at
 SMOOTHED = 0.4  # part of the dictionary's noise that a prior leaves
 SAME = 1.2  # expected squared errors that differ by less are the same
-WORTH = 1.8  # starting later has to lower it by this factor: the relaxation tells most of what is known of V
-LEAST_KEPT = 0.01  # of a decay after one interval; faster ones look the same
+WORTH = 0.8  # the systematic error must make up for so much of it: the relaxation tells most of what is known of V
+LEAST_KEPT = 1e-5  # of a decay after one interval: not distinguishable from nothing
+SLOWEST = 0.99  # slower ones have the error of the first order in dt
 COARSE = 0.1  # a systematic error beyond this part of the force is worth a warning
 
 
@@ -91,8 +94,10 @@ class Resolution:
         return said
 
 
-def resolved(snapshots: Snapshots, sigma: float, coupling: str = "mean") -> Resolution:
-    """Find the start with the smallest expected error.
+def resolved(
+    snapshots: Snapshots, sigma: float, coupling: str = "mean", quadrature: str = "trapezoid"
+) -> Resolution:  # fmt: skip
+    """Find the start with the smallest expected error of the time integrals by a rule.
 
     Examples
     --------
@@ -110,12 +115,24 @@ def resolved(snapshots: Snapshots, sigma: float, coupling: str = "mean") -> Reso
         return unknown
     frames = _frames(part, sigma, coupling)
     most = (len(frames.times) - 1) // 2
-    found = [_expected(frames, start, snapshots.runs / part.runs) for start in range(most + 1)]
+    found = [_expected(frames, start, snapshots.runs / part.runs, quadrature) for start in range(most + 1)]
     total = np.array([bias**2 + SMOOTHED * noise**2 for bias, noise in found])
     best = int(np.argmax(total <= SAME * total.min()))  # the earliest that is as good as any
-    if total[0] < WORTH * total[best] or found[best][0] > found[0][0]:
+    if found[0][0] ** 2 < WORTH * total[best]:
         best = 0
     return Resolution(float(times[best]), best, *found[best], found[0][0])
+
+
+def resolved_part(
+    snapshots: Snapshots, resolve: str | None, sigma: float, coupling: str, quadrature: str
+) -> tuple[Snapshots, Resolution | None]:
+    """The snapshots to use and why, as ``resolve="auto"`` or None asks."""
+    if resolve is None:
+        return snapshots, None
+    if resolve != "auto":
+        raise InputError(f"resolve: expected 'auto' or None, got {resolve!r}")
+    found = resolved(snapshots, sigma, coupling, quadrature)
+    return (snapshots.between(found.start, np.inf) if found.left_out else snapshots), found
 
 
 class _Frames(NamedTuple):
@@ -163,13 +180,12 @@ def _per_frame(sums: Array, steps: Array) -> Array:
     return np.concatenate([first, (2 * both / steps - first)[:, -1:]], axis=1)
 
 
-def _expected(frames: _Frames, start: int, more: float) -> tuple[float, float]:
+def _expected(frames: _Frames, start: int, more: float, rule: str) -> tuple[float, float]:
     """Systematic and random error of the force, as parts of it, if snapshots before ``start`` are left out.
 
     ``more`` is how many times as many runs there are in all.
     """
-    steps = np.diff(frames.times)[start:]
-    weight = 0.5 * (np.append(steps, 0.0) + np.append(0.0, steps))
+    weight = weights(frames.times[start:], rule)
     products, spread, particles = (part[:, start:] for part in (frames.products, frames.spread, frames.particles))
     total = np.tensordot(particles, weight, axes=1).sum()
     matrices = np.einsum("bfkl,f->bkl", products, weight)
@@ -182,7 +198,7 @@ def _expected(frames: _Frames, start: int, more: float) -> tuple[float, float]:
     inverse = (directions[:, kept] / sizes[kept]) @ directions[:, kept].T
     integrand = spread - products @ coef
     blocks = len(vectors)
-    errors = _trapezoid_errors(integrand, steps) / (total / blocks)
+    errors = _quadrature_errors(integrand, np.diff(frames.times)[start:], rule) / (total / blocks)
     residuals = (vectors - matrices @ coef) / (total / blocks)
     metric = inverse @ _relative(frames, coef) @ inverse
     bias, of_bias = errors.mean(axis=0), np.cov(errors.T) / blocks
@@ -204,29 +220,50 @@ def _relative(frames: _Frames, coef: Array) -> Array:
     return metric
 
 
-def _trapezoid_errors(values: Array, steps: Array) -> Array:
-    """Error of the trapezoid's integral of values (blocks, frames, K) over all intervals, per block: (blocks, K)."""
+def _quadrature_errors(values: Array, steps: Array, rule: str = "trapezoid") -> Array:
+    """Error of a rule's integral of values (blocks, frames, K) over all intervals, per block: (blocks, K)."""
     total = np.zeros((len(values), values.shape[2]))
     second = np.diff(values, 2, axis=1)
-    ratios = _kept_per_step(second.mean(axis=0))
+    ratios = _kept_per_step(second)
+    points = min(4, len(steps) + 1) if rule_named(rule) == "cubic" else 2
     for k, step in enumerate(steps):
-        first = min(k, second.shape[1] - 1)
-        total += step * _share(ratios[first]) * second[:, first]
+        first = k if points == 2 else min(max(k - 1, 0), len(steps) + 1 - points)
+        known = min(first, second.shape[1] - 1)
+        total += step * _share(ratios[known], k - first, points) * second[:, known]
     return total
 
 
 def _kept_per_step(second: Array) -> Array:
-    """How much of a decay is left after each interval, 0 to 1, from second differences (frames - 2, K)."""
+    """How little of a decay may be left after each interval, 0 to 1, from second differences (blocks, frames - 2, K).
+
+    The ratio of successive differences less its standard error: errors grow quickly with the speed of a decay, so a
+    speed that is not well known must not be taken for a low one.
+    """
+    count = len(second)
+    ratio = _ratios(second.mean(axis=0))
+    without = np.array([_ratios((second.sum(axis=0) - block) / max(count - 1, 1)) for block in second])
+    error = np.sqrt((count - 1) * without.var(axis=0))  # jackknife
+    return np.clip(ratio - error, LEAST_KEPT, SLOWEST)
+
+
+def _ratios(second: Array) -> Array:
+    """Each second difference (frames - 2, K) as a part of the one before; the last is not known and taken as before."""
     size = np.abs(second).mean(axis=0)
     scaled = second / np.where(size > 0, size, 1.0)
     before, after = scaled[:-1], scaled[1:]
     ratios = (before * after).sum(axis=1) / np.maximum((before**2).sum(axis=1), 1e-300)
-    return np.clip(np.append(ratios, ratios[-1:]), LEAST_KEPT, 1.0)
+    return np.append(ratios, ratios[-1:])
 
 
-def _share(kept: float) -> float:
-    """Error on an interval in units of dt D2, for a decay of which ``kept`` is left after dt; 1/12 if it is slow."""
-    lost = 1.0 - kept
-    if lost < 1e-2:
-        return (1 + lost) / 12
-    return float((0.5 * (1 + kept) + lost / np.log(kept)) / lost**2)
+def _share(kept: float, place: int, points: int) -> float:
+    """Error on an interval in units of dt D2, for a decay of which ``kept`` is left after dt.
+
+    The rule integrates the polynomial through some ``points``, of which the interval begins at number ``place``; D2 is
+    the second difference at the first of them.
+    """
+    numbers = np.arange(points)
+    powers = numbers[:, None]
+    integrals = ((place + 1.0) ** (powers + 1) - float(place) ** (powers + 1))[:, 0] / (numbers + 1)
+    weight = np.linalg.solve(numbers**powers, integrals)
+    exact = kept**place * (kept - 1) / np.log(kept)
+    return float((weight @ kept**numbers - exact) / (1 - kept) ** 2)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import maximum_filter1d
+from scipy.ndimage import gaussian_filter1d, maximum_filter1d
 
 from trackless._errors import InputError
 from trackless._kernels.simulation import SHIFT, SlopeTable, TensorPotential
@@ -17,6 +17,7 @@ from trackless.tensor_splines import TensorSpline
 Array = NDArray[np.float64]
 STIFFNESS = 0.1  # accurate steps h keep h times the second derivative below this; at 0.3 a bias of 1 % shows
 TURNING = 0.005  # and, where a step may lead past a tip, h times the force's change of direction per distance
+SMEARED = 0.001  # and the error of Heun's mean force over a step, as a part of the largest force that the step may meet
 RANGE = 2.0**14  # tables cover distances from reach / RANGE to reach * RANGE
 FINE = 16384  # points of the grid on which stiffness is looked at
 LEVELS = 16  # accurate steps are the largest one halved at most this often
@@ -110,19 +111,25 @@ def _forces(profile: RadialPotential, edges: Array) -> Array:
 def _safe_steps(
     profile: RadialPotential, reach: float, spread: float, step: float, scale: float
 ) -> Callable[[Array], Array]:
-    """Largest step h <= step that the slope g' and its derivative allow (see STIFFNESS and TURNING).
+    """Largest step h <= step that the slope g' and its derivative allow (see STIFFNESS, TURNING and SMEARED).
 
-    The derivative is looked at wherever the distance may get to within the step.
+    They are looked at wherever the distance may get to within the step. Noise smears a force over the step: its mean is
+    (g' + 4 P_{h/2} g' + P_h g')/6, with P the mean over a Gaussian; Heun's scheme has (g' + P_h g')/2.
     """
     width = reach / FINE
     grid = (np.arange(FINE) + 0.5) * width
-    curvature = profile.curvature(grid)
-    stiffness, tip = scale * np.abs(curvature), scale * np.abs(profile.slope(grid) - grid * curvature)
+    slope, curvature = profile.slope(grid), profile.curvature(grid)
+    stiffness, tip = scale * np.abs(curvature), scale * np.abs(slope - grid * curvature)
     allowed = np.full(FINE, step / 2**LEVELS)
     for level in range(LEVELS - 1, -1, -1):
         h = step / 2**level
         covered = spread * np.sqrt(h)
-        around = maximum_filter1d(stiffness, 2 * int(4 * covered / width) + 1, mode="nearest")
+        reached = 2 * int(4 * covered / width) + 1
+        around = maximum_filter1d(stiffness, reached, mode="nearest")
+        half, whole = (gaussian_filter1d(slope, covered * part / width, mode="nearest") for part in (np.sqrt(0.5), 1.0))
+        smeared = np.abs(2 * half - slope - whole) / 3
+        strongest = maximum_filter1d(np.abs(slope), reached, mode="nearest")
         turning = np.where(grid < 4 * covered, tip / np.maximum(grid, 2 * covered), 0.0)
-        allowed[(h * around <= STIFFNESS) & (h * turning <= TURNING)] = h
+        fine = (h * around <= STIFFNESS) & (h * turning <= TURNING) & (smeared <= SMEARED * strongest)
+        allowed[fine] = h
     return lambda q: allowed[np.minimum(q / width, FINE - 1).astype(np.int64)]

@@ -36,7 +36,7 @@ def sandwich(units: Units, coef: Array, ridge: float) -> Array:
     matrix = units.mean()[0]
     everything = np.ones(len(coef), dtype=bool)
     inverse = np.linalg.inv(matrix + ridge * np.eye(len(coef)))
-    return inverse @ units.covariance(coef, everything) @ inverse
+    return inverse @ units.scatter(coef, everything) @ inverse
 
 
 def bootstrap(units: Units, solve: Callable[[Array, Array], Array], draws: int = 200, seed: int = 0) -> Array:

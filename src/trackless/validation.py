@@ -65,7 +65,7 @@ def _relative(fitted: Potential | None, truth: Potential | None, explored: Explo
 
 
 def _radial_error(fitted: RadialPotential | None, truth: RadialPotential, distances: NDArray[np.float64]) -> float:
-    grid = np.linspace(0.0, distances.max(), GRID)[1:]
+    grid = np.linspace(distances.min(), distances.max(), GRID)  # the density's smear beyond says nothing of the data
     density = radial_density(distances, grid)
     exact = truth.slope(grid)
     off = exact - (fitted.slope(grid) if fitted is not None else 0.0)

@@ -6,9 +6,9 @@ from scipy.stats import multivariate_normal
 
 import trackless as tl
 from trackless.accumulation import closed_bases
-from trackless.evidence import log_bayes_factor, posterior, slices_of
+from trackless.evidence import _Problem, log_bayes_factor, posterior, slices_of
 from trackless.nodes import nodes_of
-from trackless.priors import BUMP, RadialPrior, ScalePrior, TensorPrior
+from trackless.priors import BUMP, RadialPrior, ScalePrior, TensorPrior, prior_for
 from trackless.residuals import Units, significant
 
 MODEL = tl.models.reference()
@@ -86,23 +86,44 @@ def test_the_posterior_is_that_of_a_gaussian(moments):
     scale = np.abs(found.coef).max()
     np.testing.assert_allclose(found.coef, gain @ vector, atol=1e-5 * scale)
     np.testing.assert_allclose(found.solved(*units.mean()), found.coef, atol=1e-5 * scale)
-    expected = found.prior - gain @ matrix @ found.prior
-    np.testing.assert_allclose(found.covariance, expected, atol=1e-5 * np.abs(expected).max())
     assert found.log_evidence == pytest.approx(multivariate_normal.logpdf(vector, cov=total), rel=1e-4)
     assert found.effective == pytest.approx(np.trace(gain @ matrix), rel=1e-3)
     assert 3 < found.effective < len(vector)
 
 
-def test_hyperparameters_are_at_a_maximum(moments):
-    from trackless.evidence import _Problem
-    from trackless.priors import prior_for
-
+def problem_of(moments):
     units, families = Units.of(moments, 1.0, "trapezoid"), (moments.external, moments.interaction)
     found = posterior(units, families)
     matrix, vector = units.mean()
     roles = slices_of(families)
     priors = {k: prior_for(f, found.coef[roles[k]], matrix[roles[k], roles[k]], k == 0) for k, f in enumerate(families)}
-    problem = _Problem(matrix, vector, found.noise, found.heard, priors, roles)
+    return _Problem(matrix, vector, found.noise, found.heard, priors, roles), found
+
+
+def test_the_covariance_of_one_prior_is_the_posteriors(moments):
+    """If the noise is the one that was assumed, (1 - G A) C (1 - G A)^T + G S G^T = C - C A^T Q^-1 A C."""
+    problem, found = problem_of(moments)
+    best = np.concatenate(found.hyperparameters)
+    exact = problem.posterior(best)
+    mean, covariance = problem._solved(best, np.eye(len(problem.right)))
+    np.testing.assert_allclose(covariance, exact.covariance, atol=1e-5 * np.abs(exact.covariance).max())
+    np.testing.assert_allclose(mean, exact.coef, atol=1e-5 * np.abs(exact.coef).max())
+
+
+def test_uncertain_hyperparameters_make_wider_bands(moments):
+    problem, found = problem_of(moments)
+    best = np.concatenate(found.hyperparameters)
+    noise = np.zeros((len(found.coef),) * 2)
+    part = np.ix_(found.heard, found.heard)
+    noise[part] = found.noise[part]
+    wider = problem.averaged(best, noise)
+    narrow = problem.posterior(best).covariance
+    np.testing.assert_allclose(wider, wider.T, atol=1e-10 * np.abs(wider).max())
+    assert np.trace(wider) > 1.02 * np.trace(narrow)
+
+
+def test_hyperparameters_are_at_a_maximum(moments):
+    problem, found = problem_of(moments)
     best = np.concatenate(found.hyperparameters)
     generator = np.random.default_rng(0)
     for _ in range(10):

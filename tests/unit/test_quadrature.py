@@ -36,10 +36,23 @@ def test_weights_sum_to_the_duration(rule, count):
 
 @pytest.mark.parametrize("count", [4, 5, 9])
 def test_cubic_rule_is_exact_for_cubics(count):
-    t = np.cumsum(np.random.default_rng(count).uniform(0.1, 1.0, count))
+    t = np.cumsum(np.random.default_rng(count).uniform(0.5, 1.0, count))
     for power in range(4):
         exact = (t[-1] ** (power + 1) - t[0] ** (power + 1)) / (power + 1)
         assert weights(t, "cubic") @ t**power == pytest.approx(exact, rel=1e-12)
+
+
+def test_intervals_of_very_different_length_get_the_trapezoid():
+    t = np.array([0.0, 1.0, 2.0, 3.0, 3.1, 3.2, 3.3, 3.4])
+    found = weights(t, "cubic")
+    assert found @ t == pytest.approx(0.5 * 3.4**2)
+    assert np.abs(found).max() < 1.5  # the cubic through uneven times would have weights of both signs, and large
+    np.testing.assert_allclose(found[4], 0.1 * (1 / 2 + 13 / 24))  # a trapezoid on the left, a cubic on the right
+
+
+def test_auto_is_the_cubic_rule():
+    t = np.arange(7.0)
+    np.testing.assert_array_equal(weights(t, "auto"), weights(t, "cubic"))
 
 
 def test_cubic_rule_with_fewer_than_four_times():
@@ -80,5 +93,5 @@ def test_table_of_every_stride_and_rule(count):
 def test_errors():
     with pytest.raises(tl.InputError, match="at least two times, got 1"):
         weights([0.0])
-    with pytest.raises(tl.InputError, match="expected one of left, trapezoid, cubic, got 'simpson'"):
+    with pytest.raises(tl.InputError, match="expected one of left, trapezoid, cubic, auto, got 'simpson'"):
         weights([0.0, 1.0], "simpson")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import trackless as tl
-from trackless.resolution import Resolution, _trapezoid_errors, resolved
+from trackless.resolution import Resolution, _quadrature_errors, resolved
 
 
 @pytest.mark.parametrize("rate", [0.5, 2.0, 10.0, 20.0])
@@ -13,12 +13,12 @@ def test_the_trapezoids_error_of_a_decay(rate):
     values = np.exp(-rate * times)[None, :, None]
     exact = (1 - np.exp(-4 * rate)) / rate
     error = np.trapezoid(values[0, :, 0], times) - exact
-    assert _trapezoid_errors(values, np.diff(times))[0, 0] == pytest.approx(error, rel=0.1)
+    assert _quadrature_errors(values, np.diff(times))[0, 0] == pytest.approx(error, rel=0.1)
 
 
 def test_straight_lines_have_no_error():
     times = np.linspace(0, 1, 8)
-    assert np.abs(_trapezoid_errors((3 - 2 * times)[None, :, None], np.diff(times))).max() < 1e-14
+    assert np.abs(_quadrature_errors((3 - 2 * times)[None, :, None], np.diff(times))).max() < 1e-14
 
 
 def test_a_fast_start_is_left_out_and_said():

@@ -59,7 +59,7 @@ def fit(
         typer.Option(help="Compare with the truth of this system; self-test and matching then use its own functions."),
     ] = None,
     quadrature: Annotated[
-        str | None, typer.Option(help="Time integration of the self-test: trapezoid (default), left or cubic.")
+        str | None, typer.Option(help="Time integration: auto (cubic on even times), trapezoid, left or cubic.")
     ] = None,
     max_distance: Annotated[
         float | None, typer.Option(help="When matching: moves longer than this are not believed.")
@@ -134,7 +134,11 @@ def _summary(method: Method, fitted: Any, truth: Any) -> dict[str, Any]:
     if method is Method.auto:
         left_out = fitted.resolution_.left_out if fitted.resolution_ is not None else 0
         shared |= {"findings": fitted.findings_.sentences, "left_out": left_out, "slopes": _slopes(fitted)}
-        return shared | {"effective_parameters": fitted.posterior_.effective}
+        told = fitted.identifiability()
+        return shared | {
+            "effective_parameters": fitted.posterior_.effective, "condition_numbers": told.condition_numbers,
+            "coercivity": told.coercivity,
+        }  # fmt: skip
     shared |= {
         "coefficients": _coefficients(fitted, truth), "lambda": fitted.lambda_,
         "condition_numbers": fitted.condition_numbers_,

@@ -109,7 +109,7 @@ def _door(options: Options) -> Plan:
     estimator = _Door(
         wanted | {
             "sigma": options.sigma, "coupling": options.coupling, "center": place,
-            "quadrature": options.quadrature or "trapezoid",
+            "quadrature": options.quadrature or "auto",
         }
     )  # fmt: skip
     return Plan(estimator, f"{options.coupling} coupling; the rest is asked of the data")

@@ -14,6 +14,7 @@ from trackless.basis import Basis
 from trackless.estimators.saving import Saving
 from trackless.evidence import posterior
 from trackless.exploration import Exploration, explore
+from trackless.identifiability import Identifiability, identifiability
 from trackless.moments import Moments, NormalEquations
 from trackless.potentials import Potential, RadialPotential
 from trackless.residuals import Units
@@ -115,6 +116,12 @@ class LeastSquares(Saving, ABC):
             return np.asarray(np.linalg.solve(matrix + diagonal, vector), float)
 
         return bootstrap(self._units(self.moments_), solved, draws, seed)
+
+    def identifiability(self) -> Identifiability:
+        """What the data could and could not tell: condition numbers, effective parameters, trade-offs, ranges."""
+        if not hasattr(self, "coef_"):
+            raise InputError("this estimator is not fitted yet; call fit first")
+        return identifiability(self)
 
     def score(self, X: Snapshots | Moments, y: Any = None) -> float:
         """Minus the loss of the fitted potentials on other data (higher is better)."""

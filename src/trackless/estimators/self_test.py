@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trackless._errors import InputError
 from trackless.accumulation import accumulate, check_snapshots
 from trackless.basis import Basis
 from trackless.estimators.least_squares import LeastSquares, checked_sigma
 from trackless.moments import Moments, NormalEquations, rule_index
 from trackless.residuals import Units
-from trackless.resolution import Resolution, resolved
+from trackless.resolution import Resolution, resolved_part
 from trackless.snapshots import Snapshots
 
 Array = NDArray[np.float64]
@@ -29,8 +28,8 @@ class SelfTest(LeastSquares):
         Families for V and Phi; None leaves that potential out.
     sigma : float
         Noise intensity of dX = -force dt + sigma dW.
-    quadrature : "left", "trapezoid" or "cubic"
-        Rule for the time integrals.
+    quadrature : "left", "trapezoid", "cubic" or "auto"
+        Rule for the time integrals; "auto" is the cubic one where intervals are of similar length.
     regularization : "lcurve", "cv", "evidence" or float
         Ridge at the corner of the L-curve (the paper's), by cross-validation of the held-out loss, or fixed; or a
         Gaussian-process prior whose smoothness maximises the evidence, with bands that include what it smooths away.
@@ -100,8 +99,6 @@ class SelfTest(LeastSquares):
 
     def _check(self) -> None:
         checked_sigma(self.sigma)
-        if self.resolve not in (None, "auto"):
-            raise InputError(f"resolve: expected 'auto' or None, got {self.resolve!r}")
         rule_index(self.quadrature)
 
     def _accumulate(self, snapshots: Snapshots, external: Basis | None, interaction: Basis | None) -> Moments:
@@ -114,11 +111,9 @@ class SelfTest(LeastSquares):
         return Units.of(moments, checked_sigma(self.sigma), self.quadrature)
 
     def _prepared(self, snapshots: Snapshots) -> tuple[Snapshots, dict[str, Any]]:
-        if self.resolve is None:
-            return snapshots, {"resolution_": None}
         check_snapshots(snapshots, self.coupling, self.interaction is not None)
-        found = resolved(snapshots, checked_sigma(self.sigma), self.coupling)
-        used = snapshots.between(found.start, np.inf) if found.left_out else snapshots
+        sigma = checked_sigma(self.sigma)
+        used, found = resolved_part(snapshots, self.resolve, sigma, self.coupling, self.quadrature)
         return used, {"resolution_": found}
 
     def _errors(self, moments: Moments) -> Callable[[Array], Array]:
