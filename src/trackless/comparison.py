@@ -122,7 +122,8 @@ def _held_out(snapshots: Snapshots, candidate: Any, folds: int) -> Array:
             raise InputError(f"compare: {snapshots.runs} runs cannot be cut into {folds} parts to hold out")
         parts = snapshots.split(parts=folds)
         rest = [concatenate([p for j, p in enumerate(parts) if j != k]) for k in range(folds)]
-        return np.array([-_fresh(candidate).fit(rest[k]).score(parts[k]) for k in range(folds)])
+        fresh: list[Any] = [clone(candidate) for _ in range(folds)]
+        return np.array([-one.fit(rest[k]).score(parts[k]) for k, one in enumerate(fresh)])
     moments = candidate.moments_for(snapshots, BLOCKS)
     shape = (moments.blocks, moments.windows)
     count = shape[0] * shape[1]
@@ -134,17 +135,12 @@ def _held_out(snapshots: Snapshots, candidate: Any, folds: int) -> Array:
     losses = np.zeros(count).reshape(shape)
     for k in range(folds):
         train, test = ((None, part) if by_window else (part, None) for part in (groups != k, groups == k))
-        fitted = _fresh(candidate).set_params(external=None, interaction=None).fit(moments.select(*train))
-        each = fitted.losses_on(moments.select(*test))
+        each = candidate.held_out_losses(moments.select(*train), moments.select(*test))
         if by_window:
             losses[:, groups == k] = each
         else:
             losses[groups == k] = each
     return losses.ravel()
-
-
-def _fresh(candidate: Any) -> Any:
-    return clone(candidate)
 
 
 def _by_fold(losses: Array, folds: int) -> Array:

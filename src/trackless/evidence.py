@@ -87,7 +87,10 @@ class Posterior:
 
 
 def posterior(
-    units: Units, families: tuple[Basis | None, Basis | None], errors: Callable[[Array], Array] | None = None
+    units: Units,
+    families: tuple[Basis | None, Basis | None],
+    errors: Callable[[Array], Array] | None = None,
+    bands: bool = True,
 ) -> Posterior:
     """Maximise the evidence and solve.
 
@@ -100,6 +103,8 @@ def posterior(
     errors : callable, optional
         Coefficients (K,) -> estimates (units, K) of systematic errors of b - A theta; what is significant of their mean
         is added to S.
+    bands : bool
+        Whether the covariance is wanted for bands; without, it is that of the best hyperparameters and the shrunk S.
     """
     if len(units.weights) < 2:
         raise InputError(
@@ -130,6 +135,8 @@ def posterior(
         assert found is not None
         assert h is not None
         assert measured is not None
+        if not bands:
+            return found
         count = len(units.weights)
         free = max(count - found.effective, 0.5 * count)  # what was fitted took its part of the scatter
         return replace(found, covariance=problem.averaged(h, measured * count / free))
@@ -193,16 +200,13 @@ class _Problem:
         """Minus the log evidence with the hyperparameters' penalty, and its gradient."""
         factor = self._factor(self.equations @ self.covariance(h))
         explained = cho_solve(factor, self.right)
-        value = 0.5 * self.right @ explained + np.log(np.diag(factor[0])).sum() + self.constant
         spread = cho_solve(factor, self.equations)
         pulled = self.equations.T @ explained
         slope = 0.5 * (self.equations.T @ spread - np.outer(pulled, pulled))
         gradient = []
         for prior, part, own in zip(self.priors, self.slices, self.split(h), strict=True):
-            cost, change = prior.penalty(own)
-            value += cost
-            gradient.append(prior.gradient(own, slope[part, part]) + change)
-        return float(value), np.concatenate(gradient)
+            gradient.append(prior.gradient(own, slope[part, part]) + prior.penalty(own)[1])
+        return self._value(h, factor, explained), np.concatenate(gradient)
 
     def _factor(self, reached: Array) -> tuple[Array, bool]:
         """Q in units of the noise, factorised; a prior far wider than the noise needs a hand to stay positive."""
@@ -235,29 +239,36 @@ class _Problem:
         """
         half_white = solve_triangular(self.root, measured[np.ix_(self.heard, self.heard)], lower=True)
         noise = solve_triangular(self.root, half_white.T, lower=True)
-        nudges = NUDGE * np.eye(len(best))
-        second = np.stack([self(best + nudge)[1] - self(best - nudge)[1] for nudge in nudges]) / (2 * NUDGE)
+        slope = self(best)[1]
+        second = np.stack([self(best + nudge)[1] - slope for nudge in NUDGE * np.eye(len(best))]) / NUDGE
         sizes, directions = np.linalg.eigh(0.5 * (second + second.T))
         half = np.random.default_rng(0).normal(size=(DRAWS // 2, len(best)))
         normal = np.concatenate([half, -half])
         draws = best + normal @ (directions / np.sqrt(np.maximum(sizes, VAGUE))).T
+        lowest, middle, _ = self._solved(best, noise)
+        solved = [self._solved(h, noise) for h in draws]
         # importance: the true density over that which was drawn from, both relative to the best
-        logs = np.array([self(best)[0] - self(h)[0] for h in draws]) + 0.5 * (normal**2).sum(axis=1)
+        logs = np.array([lowest - value for value, _, _ in solved]) + 0.5 * (normal**2).sum(axis=1)
         weights = np.exp(np.minimum(logs - np.median(logs), 1.0))
-        middle, _ = self._solved(best, noise)
         total = np.zeros((len(middle), len(middle)))
-        for weight, h in zip(weights / weights.sum(), draws, strict=True):
-            mean, covariance = self._solved(h, noise)
+        for weight, (_, mean, covariance) in zip(weights / weights.sum(), solved, strict=True):
             total += weight * (covariance + np.outer(mean - middle, mean - middle))
         return total
 
-    def _solved(self, h: Array, noise: Array) -> tuple[Array, Array]:
-        """Mean (K,) and covariance (K, K) of the coefficients, if the equations' noise is ``noise``."""
+    def _solved(self, h: Array, noise: Array) -> tuple[float, Array, Array]:
+        """The value, and mean (K,) and covariance (K, K) of the coefficients if the equations' noise is ``noise``."""
         prior = self.covariance(h)
         reached = self.equations @ prior
-        gain = cho_solve(self._factor(reached), reached).T
+        factor = self._factor(reached)
+        gain = cho_solve(factor, reached).T
         missed = np.eye(len(prior)) - gain @ self.equations
-        return gain @ self.right, missed @ prior @ missed.T + gain @ noise @ gain.T
+        covariance = missed @ prior @ missed.T + gain @ noise @ gain.T
+        return self._value(h, factor, cho_solve(factor, self.right)), gain @ self.right, covariance
+
+    def _value(self, h: Array, factor: tuple[Array, bool], explained: Array) -> float:
+        """Minus the log evidence, with the hyperparameters' penalty."""
+        penalty = sum(prior.penalty(own)[0] for prior, own in zip(self.priors, self.split(h), strict=True))
+        return float(0.5 * self.right @ explained + np.log(np.diag(factor[0])).sum() + self.constant + penalty)
 
     def posterior(self, h: Array) -> Posterior:
         """What follows from these hyperparameters."""

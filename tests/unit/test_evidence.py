@@ -105,7 +105,7 @@ def test_the_covariance_of_one_prior_is_the_posteriors(moments):
     problem, found = problem_of(moments)
     best = np.concatenate(found.hyperparameters)
     exact = problem.posterior(best)
-    mean, covariance = problem._solved(best, np.eye(len(problem.right)))
+    _, mean, covariance = problem._solved(best, np.eye(len(problem.right)))
     np.testing.assert_allclose(covariance, exact.covariance, atol=1e-5 * np.abs(exact.covariance).max())
     np.testing.assert_allclose(mean, exact.coef, atol=1e-5 * np.abs(exact.coef).max())
 

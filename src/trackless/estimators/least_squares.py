@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from trackless._errors import InputError
 from trackless.basis import Basis
 from trackless.estimators.saving import Saving
-from trackless.evidence import posterior
+from trackless.evidence import Posterior, posterior
 from trackless.exploration import Exploration, explore
 from trackless.identifiability import Identifiability, identifiability
 from trackless.moments import Moments, NormalEquations
@@ -63,22 +63,11 @@ class LeastSquares(Saving, ABC):
 
     def fit(self, X: Snapshots | Moments, y: Any = None) -> Self:
         """Learn the potentials from snapshots, or from moments accumulated earlier (their bases are used)."""
-        self._check()
-        strength = isinstance(self.regularization, (int, float, np.number))
-        if self.regularization not in REGULARIZATIONS and not strength:
-            offered = ", ".join(map(repr, REGULARIZATIONS))
-            raise InputError(f"regularization: expected {offered} or a number, got {self.regularization!r}")
+        self._check_settings()
         data, prepared = self._prepared(X) if isinstance(X, Snapshots) else (X, {})
         moments, explored = self._moments(data)
-        equations, units = self._equations(moments), self._units(moments)
-        several = len(units.weights) > 1
-        if self.regularization == "evidence":
-            found = posterior(units, (moments.external, moments.interaction), self._errors(moments))
-            solution, covariance = Solution(found.coef, 0.0), found.covariance
-        else:
-            check_reached(equations, moments.names)
-            found, solution = None, self._solve(moments, equations)
-            covariance = sandwich(units, solution.coef, solution.ridge) if several else None
+        equations = self._equations(moments)
+        solution, covariance, found = self._learnt(moments, equations)
         self.moments_ = moments
         self.external_basis_, self.interaction_basis_ = moments.external, moments.interaction
         self.explored_ = explored
@@ -91,6 +80,26 @@ class LeastSquares(Saving, ABC):
         vars(self).update(prepared)
         self._set_potentials()
         return self
+
+    def _check_settings(self) -> None:
+        self._check()
+        strength = isinstance(self.regularization, (int, float, np.number))
+        if self.regularization not in REGULARIZATIONS and not strength:
+            offered = ", ".join(map(repr, REGULARIZATIONS))
+            raise InputError(f"regularization: expected {offered} or a number, got {self.regularization!r}")
+
+    def _learnt(
+        self, moments: Moments, equations: NormalEquations, bands: bool = True
+    ) -> tuple[Solution, Array | None, Posterior | None]:
+        """Coefficients, their covariance and what the evidence chose; without ``bands`` the covariance is not final."""
+        units = self._units(moments)
+        if self.regularization == "evidence":
+            found = posterior(units, (moments.external, moments.interaction), self._errors(moments), bands)
+            return Solution(found.coef, 0.0), found.covariance, found
+        check_reached(equations, moments.names)
+        solution = self._solve(moments, equations)
+        several = len(units.weights) > 1
+        return solution, sandwich(units, solution.coef, solution.ridge) if several else None, None
 
     def _prepared(self, snapshots: Snapshots) -> tuple[Snapshots, dict[str, Any]]:
         """The part of the data that is used, and attributes that say so."""
@@ -139,16 +148,19 @@ class LeastSquares(Saving, ABC):
 
     def moments_for(self, snapshots: Snapshots, blocks: int) -> Moments:
         """What ``fit`` would reduce snapshots to, in at most so many blocks."""
-        self._check()
+        self._check_settings()
         data, _ = self._prepared(snapshots)
         return self._accumulate(data, self.external, self.interaction).coarsened(blocks)
 
-    def losses_on(self, moments: Moments) -> Array:
-        """The loss of the fitted potentials on every block and window, per particle and time: (blocks, windows)."""
-        units = self._units(moments)
-        quadratic = np.einsum("k,ukl,l->u", self.coef_, units.matrices, self.coef_)
-        losses = (0.5 * quadratic - units.vectors @ self.coef_) / units.weights.mean()
-        return losses.reshape(moments.blocks, moments.windows)
+    def held_out_losses(self, train: Moments, test: Moments) -> Array:
+        """The loss of what is learnt from some moments on every block and window of others: (blocks, windows).
+
+        Per particle and time. Nothing of this estimator is changed.
+        """
+        coef = self._learnt(train, self._equations(train), bands=False)[0].coef
+        units = self._units(test)
+        losses = 0.5 * np.einsum("k,ukl,l->u", coef, units.matrices, coef) - units.vectors @ coef
+        return (losses / units.weights.mean()).reshape(test.blocks, test.windows)
 
     def _set_potentials(self) -> None:
         external, interaction = self.external_basis_, self.interaction_basis_

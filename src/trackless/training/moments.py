@@ -156,7 +156,7 @@ def train(
         rest = units.select(~held_out)
         matrix, vector = rest.mean()
         test = units.select(held_out).mean()
-        first = posterior(rest, bases)
+        first = posterior(rest, bases, bands=False)
         inverse = np.zeros_like(matrix)
         part = np.ix_(first.heard, first.heard)
         inverse[part] = np.linalg.inv(first.noise[part])
