@@ -27,6 +27,7 @@ Wanted = Basis | Literal["auto", "radial", "free"] | None
 RADIAL = (20, 70)  # splines for V and Phi
 TENSOR = (8, 14)  # per direction
 LOOKED_AT = 8_000  # snapshots that the question whether potentials are radial is answered on
+FEWEST_RUNS = 8  # below, nothing is asked of held-out runs
 CENTRAL = 3.0  # standard errors that the mean position may be away from the origin to count as the origin
 ERRORS = 3.0  # standard errors, and part of the score, by which potentials that are not radial must be better:
 PART = 0.02  # errors know nothing of the scatter between fits
@@ -173,7 +174,7 @@ def _shapes(
         return (told[0], told[1]), None
     names = " and ".join(name for name, asked in zip(("V", "Phi"), open_, strict=True) if asked)
     part = _part(snapshots)
-    if snapshots.dim != 2 or snapshots.box is not None or part.runs < 8:
+    if snapshots.dim != 2 or snapshots.box is not None or part.runs < FEWEST_RUNS:
         why = {1: "in one dimension there is nothing else"}.get(
             snapshots.dim, f"a question not asked {'of so few runs' if snapshots.dim == 2 else 'beyond two dimensions'}"
         )
@@ -207,18 +208,21 @@ def _shapes(
 def _refined(
     snapshots: Snapshots, bases: _Bases, shapes: tuple[str, str], shared: dict[str, Any]
 ) -> tuple[Basis | None, Basis | None]:
-    """The families, with knots where a fit to a part of the data finds that the potentials bend."""
-    explored = explore(snapshots)
+    """The families, with knots where a fit to a part of the data finds that Phi bends, if that predicts better.
+
+    A core needs it. Elsewhere knots that only few data reach do more harm than good.
+    """
+    explored, part = explore(snapshots), _part(snapshots)
     external, interaction = bases.of(*shapes)
     external = external.adapted(explored, "external") if external is not None else None
-    interaction = interaction.adapted(explored, "interaction") if interaction is not None else None
-    first = SelfTest(external, interaction, **shared).fit(_part(snapshots))
-    if isinstance(external, RadialSplines) and external.follow_data and isinstance(first.external_, RadialPotential):
-        external = external.refined(explored, "external", first.external_)
-    if isinstance(interaction, RadialSplines) and interaction.follow_data:
-        assert isinstance(first.interaction_, RadialPotential)
-        interaction = interaction.refined(explored, "interaction", first.interaction_)
-    return external, interaction
+    if not (isinstance(interaction, RadialSplines) and interaction.follow_data) or part.runs < FEWEST_RUNS:
+        return external, interaction
+    plain = interaction.adapted(explored, "interaction")
+    first = SelfTest(external, plain, **shared).fit(part)
+    assert isinstance(first.interaction_, RadialPotential)
+    finer = plain.refined(explored, "interaction", first.interaction_)
+    candidates = {"plain": SelfTest(external, plain, **shared), "finer": SelfTest(external, finer, **shared)}
+    return external, finer if compare(part, candidates, folds=2).best == "finer" else plain
 
 
 def _part(snapshots: Snapshots) -> Snapshots:

@@ -121,16 +121,17 @@ class RadialSplines(Basis):
     def refined(self, explored: Exploration, role: Role, estimate: RadialPotential) -> RadialSplines:
         """As many functions on the same range, with half of the knots where a first estimate bends most.
 
-        A core or a step needs finer knots than the data's density alone would give it.
+        A core needs finer knots than the data's density alone would give it.
 
         Examples
         --------
         >>> import trackless as tl
-        >>> data = tl.simulate(tl.models.reference(), runs=20, step=1e-2)
-        >>> splines = tl.RadialSplines(20, lower=0.0, upper=3.0)
-        >>> finer = splines.refined(explore(data), "interaction", tl.models.singularity().interaction)
-        >>> sum(r < 0.6 for r in finer.knots), sum(r < 0.6 for r in np.linspace(0, 3, 18))
-        (8, 4)
+        >>> from trackless.exploration import explore
+        >>> explored = explore(tl.simulate(tl.models.reference(), runs=20, step=1e-2))
+        >>> splines = tl.RadialSplines(20, follow_data=True).adapted(explored, "interaction")
+        >>> finer = splines.refined(explored, "interaction", tl.models.singularity().interaction)
+        >>> sum(r < 0.5 for r in finer.knots) > sum(r < 0.5 for r in splines.knots)
+        True
         """
         low, top = self.lower, self._top
         if low is None or top is None or self.center == "mean":
