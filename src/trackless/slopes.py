@@ -18,6 +18,8 @@ Array = NDArray[np.float64]
 STIFFNESS = 0.1  # accurate steps h keep h times the second derivative below this; at 0.3 a bias of 1 % shows
 TURNING = 0.005  # and, where a step may lead past a tip, h times the force's change of direction per distance
 SMEARED = 0.001  # and the error of Heun's mean force over a step, as a part of the largest force that the step may meet
+UNFELT = 1e-5  # unless it moves a particle less than this part of what noise does in the largest step
+SHARP = 0.1  # a Gaussian of fewer cells smears nothing
 RANGE = 2.0**14  # tables cover distances from reach / RANGE to reach * RANGE
 FINE = 16384  # points of the grid on which stiffness is looked at
 LEVELS = 16  # accurate steps are the largest one halved at most this often
@@ -126,10 +128,19 @@ def _safe_steps(
         covered = spread * np.sqrt(h)
         reached = 2 * int(4 * covered / width) + 1
         around = maximum_filter1d(stiffness, reached, mode="nearest")
-        half, whole = (gaussian_filter1d(slope, covered * part / width, mode="nearest") for part in (np.sqrt(0.5), 1.0))
+        half, whole = (_smeared(slope, covered * part / width) for part in (np.sqrt(0.5), 1.0))
         smeared = np.abs(2 * half - slope - whole) / 3
         strongest = maximum_filter1d(np.abs(slope), reached, mode="nearest")
         turning = np.where(grid < 4 * covered, tip / np.maximum(grid, 2 * covered), 0.0)
-        fine = (h * around <= STIFFNESS) & (h * turning <= TURNING) & (smeared <= SMEARED * strongest)
+        true = (smeared <= SMEARED * strongest) | (scale * smeared <= UNFELT * spread / np.sqrt(step))
+        fine = (h * around <= STIFFNESS) & (h * turning <= TURNING) & true
         allowed[fine] = h
     return lambda q: allowed[np.minimum(q / width, FINE - 1).astype(np.int64)]
+
+
+def _smeared(values: Array, cells: float) -> Array:
+    """Mean over a Gaussian of so many cells; values go on with their slope beyond both ends."""
+    if cells < SHARP:
+        return values
+    beyond = min(int(4 * cells) + 1, len(values) - 1)
+    return gaussian_filter1d(np.pad(values, beyond, mode="reflect", reflect_type="odd"), cells)[beyond:-beyond]

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import trackless as tl
-from trackless.resolution import Resolution, _quadrature_errors, resolved
+from trackless.quadrature import weights
+from trackless.resolution import Resolution, _kept_per_step, _quadrature_errors, resolved
 
 
 @pytest.mark.parametrize("rate", [0.5, 2.0, 10.0, 20.0])
@@ -14,6 +15,24 @@ def test_the_trapezoids_error_of_a_decay(rate):
     exact = (1 - np.exp(-4 * rate)) / rate
     error = np.trapezoid(values[0, :, 0], times) - exact
     assert _quadrature_errors(values, np.diff(times))[0, 0] == pytest.approx(error, rel=0.1)
+
+
+@pytest.mark.parametrize("rate", [0.5, 2.0, 10.0, 20.0])
+def test_the_cubic_rules_error_of_a_decay(rate):
+    times = np.linspace(0, 4, 21)
+    values = np.exp(-rate * times)[None, :, None]
+    error = weights(times, "cubic") @ values[0, :, 0] - (1 - np.exp(-4 * rate)) / rate
+    assert _quadrature_errors(values, np.diff(times), "cubic")[0, 0] == pytest.approx(error, rel=0.1)
+
+
+def test_a_speed_that_is_not_known_is_taken_for_a_high_one():
+    """Second differences 1 and 0.5, known to 0.02 or to 0.3: the less is known, the less is said to be left."""
+    generator = np.random.default_rng(0)
+    left = []
+    for noise in (0.02, 0.3):
+        second = np.array([1.0, 0.5, 0.25])[None, :, None] + noise * generator.normal(size=(40, 3, 1)) * np.sqrt(40)
+        left.append(_kept_per_step(second)[0])
+    assert left[1] < left[0] < 0.5
 
 
 def test_straight_lines_have_no_error():

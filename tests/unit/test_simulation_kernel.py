@@ -8,7 +8,7 @@ from trackless import models
 from trackless._kernels.simulation import SHIFT, radial_gradients, simulate_batch, tensor_gradients
 from trackless.potentials import Centered, PotentialSum, Stretched
 from trackless.shapes import Clamped, Gaussian, InversePower, Power, ShiftedForce
-from trackless.slopes import RANGE, STIFFNESS, TURNING, slope_table
+from trackless.slopes import RANGE, SMEARED, STIFFNESS, TURNING, slope_table
 from trackless.space import side_lengths
 from trackless.tensor_splines import TensorSpline
 
@@ -153,6 +153,17 @@ def test_safe_steps_look_as_far_as_a_particle_may_move(spread):
     grid = np.linspace(0.0, REACH, 20_000)
     stiffness = scale * np.abs(core.curvature(grid))
 
+    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
+
+    def smeared(r, step):
+        """Heun's error of the mean force, as a part of the largest force within reach."""
+
+        def mean(variance):
+            return weights @ core.slope(np.abs(r + np.sqrt(variance) * nodes)) / weights.sum()
+
+        off = abs(2 * mean(0.5 * spread**2 * step) - core.slope(r) - mean(spread**2 * step)) / 3
+        return off / np.abs(core.slope(grid[np.abs(grid - r) < 4 * spread * np.sqrt(step)])).max(initial=1e-300)
+
     def stiffest_within(r, step, slack):
         return stiffness[np.abs(grid - r) < 4 * spread * np.sqrt(step) + slack].max(initial=0.0)
 
@@ -161,9 +172,21 @@ def test_safe_steps_look_as_far_as_a_particle_may_move(spread):
         assert steps[cell] * stiffest_within(distance[cell], steps[cell], -resolution) <= STIFFNESS
         further = 2 * steps[cell] * stiffest_within(distance[cell], 2 * steps[cell], resolution)
         near_tip = distance[cell] < 4 * spread * np.sqrt(2 * steps[cell])  # which asks for smaller steps still
-        assert steps[cell] == largest or further > 0.9 * STIFFNESS or near_tip
+        blurred = smeared(distance[cell], 2 * steps[cell]) > 0.5 * SMEARED
+        assert steps[cell] == largest or further > 0.9 * STIFFNESS or near_tip or blurred
     assert steps.max() == largest
     assert steps.min() < largest / 100
+
+
+def test_steps_across_a_step_of_the_force_are_small_enough():
+    """A step in Phi, 0.05 wide: noise must not smear it within a time step. Far from it nothing is asked."""
+    spread, largest = np.sqrt(2.0), 1e-3
+    step = models.smoothness().interaction
+    table = slope_table(step, 2, REACH, spread, largest, 0.01)  # so weak that stiffness does not matter
+    steps = table.safe_step[0]
+    r = np.sqrt(((table.first_cell + np.arange(len(steps))) << SHIFT).view(np.float64))
+    assert np.median(steps[np.abs(r - 1.0) < 0.05]) <= largest / 8
+    assert (steps[(r > 2.6) & (r < 5.0)] == largest).all()
 
 
 def test_steps_near_a_tip_are_small_enough_to_turn_around():
