@@ -68,8 +68,9 @@ class Units(NamedTuple):
         (K, K)
         """
         matrix = self.mean()[0][np.ix_(heard, heard)]
-        residuals = ((self.vectors - self.matrices @ coef) / self.weights.mean())[:, heard]
-        sizes, vectors = np.linalg.eigh(matrix)
+        own = np.sqrt(np.diag(matrix))  # functions of equal force: the spectrum must not depend on units or coupling
+        residuals = ((self.vectors - self.matrices @ coef) / self.weights.mean())[:, heard] / own
+        sizes, vectors = np.linalg.eigh(matrix / np.outer(own, own))
         sizes = np.maximum(sizes, FLOOR * sizes.max())
         white = residuals @ (vectors / np.sqrt(sizes))
         typical = _typical_variances((white**2).mean(axis=0))
@@ -79,7 +80,7 @@ class Units(NamedTuple):
         distance = ((scatter - np.eye(len(scatter))) ** 2).sum()
         noise = ((squares**2).mean() - (scatter**2).sum()) / len(white)
         share = min(noise / distance, 1.0) if distance > 0 else 1.0
-        back = vectors * np.sqrt(sizes * typical)
+        back = own[:, None] * vectors * np.sqrt(sizes * typical)
         shrunk = back @ ((1 - share) * scatter + share * np.eye(len(scatter))) @ back.T
         result = np.zeros((len(heard), len(heard)))
         result[np.ix_(heard, heard)] = shrunk / len(white)

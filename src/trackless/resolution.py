@@ -127,12 +127,17 @@ def resolved_part(
     snapshots: Snapshots, resolve: str | None, sigma: float, coupling: str, quadrature: str
 ) -> tuple[Snapshots, Resolution | None]:
     """The snapshots to use and why, as ``resolve="auto"`` or None asks."""
+    check_resolve(resolve)
     if resolve is None:
         return snapshots, None
-    if resolve != "auto":
-        raise InputError(f"resolve: expected 'auto' or None, got {resolve!r}")
     found = resolved(snapshots, sigma, coupling, quadrature)
     return (snapshots.between(found.start, np.inf) if found.left_out else snapshots), found
+
+
+def check_resolve(resolve: str | None) -> None:
+    """Refuse what is neither "auto" nor None."""
+    if resolve not in (None, "auto"):
+        raise InputError(f"resolve: expected 'auto' or None, got {resolve!r}")
 
 
 class _Frames(NamedTuple):

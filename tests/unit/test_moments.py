@@ -272,7 +272,7 @@ def test_names_say_potential_and_function():
 
 def test_rules_and_strides_that_are_not_kept():
     moments = moments_of(cloud())
-    with pytest.raises(tl.InputError, match="quadrature: expected one of left, trapezoid, cubic, got 'gauss'"):
+    with pytest.raises(tl.InputError, match="quadrature: expected one of left, trapezoid, cubic, auto, got 'gauss'"):
         moments.normal_equations(1.0, "gauss")
     with pytest.raises(tl.InputError, match=r"stride: .* got 3; use snapshots.every"):
         moments.pair_matrix(stride=3)

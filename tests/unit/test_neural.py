@@ -5,7 +5,6 @@ import jax
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.covariance import ledoit_wolf
 
 import trackless as tl
 from trackless.accumulation import closed_bases
@@ -118,23 +117,34 @@ def test_covariance_of_units_is_their_scatter():
 
 @pytest.mark.parametrize("count", [4, 15, 200])
 def test_covariance_of_few_units_is_shrunk_as_ledoit_and_wolf_say(count):
-    """Towards the likelihood's covariance: that is scikit-learn's estimate where A is the identity."""
+    """Towards typical variances along the spectrum of A (of functions of equal force); the share by its definition."""
     generator = np.random.default_rng(count)
     root = np.tril(generator.normal(size=(3, 3))) + 2 * np.eye(3)
-    white = generator.normal(size=(count, 3)) @ np.array([[1.0, 0.5, 0.0], [0.0, 2.0, 0.3], [0.0, 0.0, 0.5]])
     matrix, residuals = np.eye(4), np.zeros((count, 4))
     heard = np.array([True, True, False, True])
-    matrix[np.ix_(heard, heard)], residuals[:, heard] = root @ root.T, white @ root.T
+    matrix[np.ix_(heard, heard)] = root @ root.T
+    residuals[:, heard] = generator.normal(size=(count, 3)) @ np.array([[1, 0.5, 0], [0, 2, 0.3], [0, 0, 0.5]]) @ root.T
     residuals[:, 2] = 100.0  # of a function that is not heard
     coef = np.array([3.0, -1.0, 0.0, 2.0])
     matrices = np.broadcast_to(5 * matrix, (count, 4, 4))  # units of weight 5
     units = training.Units(matrices, 5 * residuals + matrices[0] @ coef, np.full(count, 5.0))
-    shrunk, share = ledoit_wolf(white, assume_centered=True)
-    assert 0 < share < 1
+    own = np.sqrt(np.diag(root @ root.T))
+    sizes, directions = np.linalg.eigh(root @ root.T / np.outer(own, own))
+    to_white = np.diag(1 / np.sqrt(sizes)) @ directions.T @ np.diag(1 / own)
+    white = residuals[:, heard] @ to_white.T
+    variances = (white**2).mean(axis=0)
+    padded = np.concatenate([variances[:1], variances, variances[-1:]])
+    typical = np.maximum([padded[k : k + 3].mean() for k in range(3)], np.median(variances))
+    white /= np.sqrt(typical)
+    scatter = white.T @ white / count
+    noise = sum(((np.outer(w, w) - scatter) ** 2).sum() for w in white) / count**2
+    share = min(noise / ((scatter - np.eye(3)) ** 2).sum(), 1.0)
+    back = np.linalg.inv(to_white) @ np.diag(np.sqrt(typical))
+    expected = back @ ((1 - share) * scatter + share * np.eye(3)) @ back.T / count
     covariance = units.covariance(coef, heard)
-    np.testing.assert_allclose(covariance[np.ix_(heard, heard)], root @ shrunk @ root.T / count, rtol=1e-9, atol=1e-12)
-    np.testing.assert_array_equal(covariance[2], 0.0)
-    np.testing.assert_array_equal(covariance[:, 2], 0.0)
+    np.testing.assert_allclose(covariance[np.ix_(heard, heard)], expected, rtol=1e-9, atol=1e-12)
+    assert not covariance[2].any()
+    assert np.linalg.eigvalsh(covariance[np.ix_(heard, heard)])[0] > 0
 
 
 def test_equations_are_judged_within_their_potential():

@@ -13,7 +13,7 @@ from trackless.basis import Basis
 from trackless.estimators.least_squares import LeastSquares, checked_sigma
 from trackless.moments import Moments, NormalEquations, rule_index
 from trackless.residuals import Units
-from trackless.resolution import Resolution, resolved_part
+from trackless.resolution import Resolution, check_resolve, resolved_part
 from trackless.snapshots import Snapshots
 
 Array = NDArray[np.float64]
@@ -99,6 +99,7 @@ class SelfTest(LeastSquares):
 
     def _check(self) -> None:
         checked_sigma(self.sigma)
+        check_resolve(self.resolve)
         rule_index(self.quadrature)
 
     def _accumulate(self, snapshots: Snapshots, external: Basis | None, interaction: Basis | None) -> Moments:
