@@ -120,25 +120,24 @@ def posterior(
         for role, family in enumerate(families)
         if family is not None
     }
+
+    def maximised(coef: Array, start: Array | None) -> tuple[_Problem, Array, Array]:
+        noise = units.covariance(coef, heard)
+        systematic = significant(errors(coef), noise, heard) if errors is not None else np.zeros_like(noise)
+        problem = _Problem(matrix, vector, noise + systematic, heard, priors, roles)
+        return problem, problem.maximised(start), systematic
+
     with threadpool_limits(1, "blas"):  # matrices are small: threads that wait for each other cost a factor of 10
-        found, h, problem, measured = None, None, None, None
-        for _ in range(ROUNDS):
-            noise, measured = units.covariance(coef, heard), units.scatter(coef, heard)
-            if errors is not None:
-                systematic = significant(errors(coef), noise, heard)
-                noise, measured = noise + systematic, measured + systematic
-            problem = _Problem(matrix, vector, noise, heard, priors, roles)
-            h = problem.maximised(h)
-            found = problem.posterior(h)
-            coef = found.coef
-        assert problem is not None
-        assert found is not None
-        assert h is not None
-        assert measured is not None
+        problem, h, systematic = maximised(coef, None)
+        for _ in range(ROUNDS - 1):
+            coef = problem.posterior(h).coef
+            problem, h, systematic = maximised(coef, h)
+        found = problem.posterior(h)
         if not bands:
             return found
         count = len(units.weights)
         free = max(count - found.effective, 0.5 * count)  # what was fitted took its part of the scatter
+        measured = units.scatter(coef, heard) + systematic
         return replace(found, covariance=problem.averaged(h, measured * count / free))
 
 

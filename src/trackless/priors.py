@@ -28,8 +28,8 @@ from trackless.tensor_splines import TensorSplines
 Array = NDArray[np.float64]
 AMPLITUDES = 10  # knots of the logarithm of s
 WALK = 1.0  # standard deviation of its change from one knot to the next
-LENGTH = {True: (1 / 3, 1.0), False: (1 / 8, 0.7)}  # l of V and of Phi before anything is known, in ranges, and the
-# standard deviation of its logarithm: interactions change on shorter distances than traps
+V_LENGTH = (1 / 3, 1.0)  # l before anything is known, in ranges, and the standard deviation of its logarithm;
+PHI_LENGTH = (1 / 8, 0.7)  # interactions change on shorter distances than traps
 CENTERS = 160  # bumps per range
 BEYOND = 0.5  # they go on so far beyond both ends, in ranges
 PART = 0.2  # potentials vary by about this part of typical force times range
@@ -79,7 +79,7 @@ class RadialPrior(Prior):
         low, high = float(self.r[0]), float(self.r[-1])
         self.range = high - low
         self.unit = unit = PART * force * self.range
-        part, self.lengths = LENGTH[trap]
+        part, self.lengths = V_LENGTH if trap else PHI_LENGTH
         self.length = np.log(part * self.range)
         count = round(CENTERS * (1 + 2 * BEYOND))
         self.centers = np.linspace(low - BEYOND * self.range, high + BEYOND * self.range, count)
@@ -129,7 +129,7 @@ class TensorPrior(Prior):
         if basis.even:
             self.range = 2 * np.abs(points).max(axis=0)
         self.unit = unit = PART * force * float(self.range.mean())
-        part, self.lengths = LENGTH[trap]
+        part, self.lengths = V_LENGTH if trap else PHI_LENGTH
         self.length = np.log(part * self.range)
         mirrored = (1, -1) if basis.even else (1,)
         self.squares = [[(points[:, k, None] - sign * points[:, k]) ** 2 for k in range(self.dim)] for sign in mirrored]

@@ -114,8 +114,7 @@ class LeastSquares(Saving, ABC):
 
         A check of ``covariance_`` that assumes nothing but independent blocks.
         """
-        if not hasattr(self, "coef_"):
-            raise InputError("this estimator is not fitted yet; call fit first")
+        self._check_fitted()
         found = self.posterior_
         if found is not None:
             return bootstrap(self._units(self.moments_), found.solved, draws, seed)
@@ -128,14 +127,12 @@ class LeastSquares(Saving, ABC):
 
     def identifiability(self) -> Identifiability:
         """What the data could and could not tell: condition numbers, effective parameters, trade-offs, ranges."""
-        if not hasattr(self, "coef_"):
-            raise InputError("this estimator is not fitted yet; call fit first")
+        self._check_fitted()
         return identifiability(self)
 
     def score(self, X: Snapshots | Moments, y: Any = None) -> float:
         """Minus the loss of the fitted potentials on other data (higher is better)."""
-        if not hasattr(self, "coef_"):
-            raise InputError("this estimator is not fitted yet; call fit first")
+        self._check_fitted()
         if not isinstance(X, (Snapshots, Moments)):
             raise InputError(
                 f"score: expected Snapshots or Moments, got {type(X).__name__}; wrap arrays in tl.Snapshots"

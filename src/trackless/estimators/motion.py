@@ -66,8 +66,7 @@ class MotionLeastSquares(LeastSquares):
     @property
     def tally_(self) -> Tally:
         """How many particles could be followed, how many were, how many rightly."""
-        if not hasattr(self, "moments_"):
-            raise InputError("this estimator is not fitted yet; call fit first")
+        self._check_fitted()
         return self.tally_of(self.moments_)
 
     @property

@@ -167,8 +167,7 @@ class NeuralSelfTest(Saving):
 
     def score(self, X: Snapshots | Moments, y: Any = None) -> float:
         """Minus the self-test loss of the fitted potentials on other data (higher is better)."""
-        if not hasattr(self, "route_"):
-            raise InputError("this estimator is not fitted yet; call fit first")
+        self._check_fitted()
         if self.route_ == "snapshots":
             return -self._loss_on(X)
         moments = (

@@ -12,10 +12,13 @@ from trackless._errors import InputError
 class Saving(BaseEstimator):
     """An estimator that can be written as plain data once it is fitted."""
 
+    def _check_fitted(self, otherwise: str = "") -> None:
+        if not any(name.endswith("_") for name in vars(self)):
+            raise InputError(f"this estimator is not fitted yet{otherwise}; call fit first")
+
     def save(self, path: str | Path, overwrite: bool = False) -> None:
         """Write the fitted estimator as plain data; :func:`trackless.load` reads it back."""
-        if not any(name.endswith("_") for name in vars(self)):
-            raise InputError("this estimator is not fitted yet, so there is nothing to save; call fit first")
+        self._check_fitted(", so there is nothing to save")
         from trackless.files.results import save  # files know estimators, not the other way round
 
         save(self, path, overwrite)
