@@ -7,7 +7,7 @@ the number of threads, which is what makes sums reproducible.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -42,17 +42,23 @@ def get_threads() -> int:
 
 
 def run(function: Callable[[Task], Result], tasks: Iterable[Task]) -> list[Result]:
-    """``[function(task) for task in tasks]`` on all threads, results in order.
+    """``[function(task) for task in tasks]`` on all threads, results in order."""
+    return list(each(function, tasks))
+
+
+def each(function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
+    """The same one by one, so that a large result can be used and forgotten while others are worked on.
 
     The first task runs alone: if the kernel is not compiled yet, the others wait for it instead of
     compiling it again.
     """
     tasks = list(tasks)
     if not tasks:
-        return []
-    first = [function(tasks[0])]
+        return
+    yield function(tasks[0])
     threads = min(get_threads(), len(tasks) - 1)
     if threads <= 1:
-        return first + [function(task) for task in tasks[1:]]
+        yield from map(function, tasks[1:])
+        return
     with ThreadPoolExecutor(threads) as pool:
-        return first + list(pool.map(function, tasks[1:]))
+        yield from pool.map(function, tasks[1:])

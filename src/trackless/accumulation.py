@@ -14,7 +14,7 @@ from trackless._kernels.moments import accumulate_task
 from trackless.basis import Basis
 from trackless.exploration import explore
 from trackless.matching import Matching, Tally
-from trackless.moments import Moments, bounded_blocks
+from trackless.moments import Moments, block_bytes, bounded_blocks, pair_rule
 from trackless.pieces import Task, batches, tasks
 from trackless.quadrature import RULES, STRIDES
 from trackless.snapshots import Snapshots
@@ -48,7 +48,7 @@ def accumulate(
     windows : int, optional
         Time windows per run (default: 1, or as many as it takes to have 64 blocks and windows).
     blocks : int, optional
-        At most this many groups of runs are kept apart (default: as many as memory allows, 512 at most).
+        At most this many groups of runs are kept apart (default: as many as memory allows, 1024 at most).
     matching : Matching, optional
         Follow particles to the next snapshot, for the estimators that regress displacements on forces. The moments
         are then those of the particles that could be followed, and serve these estimators only.
@@ -76,8 +76,6 @@ def accumulate(
     work = list(batches(tasks(snapshots, moments)))
     for batch in _progress.track(work, "accumulating", len(work)):
         _add_batch(moments, snapshots, batch, tables, matching)
-    mirror(moments.quadratic)
-    mirror(moments.pair)
     return moments
 
 
@@ -92,12 +90,6 @@ def closed_bases(
         external.adapted(explored, "external") if external is not None else None,
         interaction.adapted(explored, "interaction") if interaction is not None else None,
     )
-
-
-def mirror(matrices: Array) -> None:
-    """Copy the lower triangles of (..., K, K) to the upper ones, in place."""
-    rows, columns = np.tril_indices(matrices.shape[-1], -1)
-    matrices[..., columns, rows] = matrices[..., rows, columns]
 
 
 def _check(
@@ -166,7 +158,7 @@ def _empty(
         raise InputError(f"windows: expected 1 to {shortest - 1} (each needs two snapshots), got {windows}")
     if blocks is not None and blocks < 1:
         raise InputError(f"blocks: expected at least 1, got {blocks}")
-    one_block = 8 * windows * len(STRIDES) * len(RULES) * (size**2 + pair_size**2)
+    one_block = block_bytes(size, pair_size, windows)
     if one_block > MOST_BYTES:
         raise InputError(
             f"{size} functions in {windows} windows need {one_block / 1e9:.0f} GB of moments; use fewer functions"
@@ -179,7 +171,7 @@ def _empty(
         coupling=coupling,
         dim=snapshots.dim,
         quadratic=np.zeros((*shape, size, size)),
-        pair=np.zeros((*shape, pair_size, pair_size)),
+        pair=np.zeros((kept, windows, pair_size, pair_size)),
         diffusion=np.zeros((*shape, size)),
         energy=np.zeros((kept, windows, size)),
         weight=np.zeros(shape),
@@ -211,7 +203,7 @@ def _add_batch(
     matching: Matching | None,
 ) -> None:
     work = partial(_run_task, snapshots=snapshots, coupling=moments.coupling, tables=tables, matching=matching)
-    for task, sums in zip(batch, _threads.run(work, batch), strict=True):
+    for task, sums in zip(batch, _threads.each(work, batch), strict=True):
         for name, values in sums._asdict().items():
             total = getattr(moments, name)[task.slot]
             total += values
@@ -242,7 +234,8 @@ def _run_task(
     moved, matched, tally = _followed(task, snapshots, points, starts, matching)
     quadratic, pair, diffusion, work = accumulate_task(
         points, starts, scales, side_lengths(snapshots.box, snapshots.dim), entry[by_class], class_of[by_class],
-        piece.weights, external, interaction, energy, coincident, moved, matched,
+        piece.weights, _flat(pair_rule(matching is not None)), external, interaction, energy, coincident, moved,
+        matched,
     )  # fmt: skip
     if not np.isfinite(energy).all():
         snapshots.check_finite()
@@ -258,17 +251,22 @@ def _run_task(
     if matching is not None:  # the particles that were followed stand for their snapshot
         counts = np.diff(np.concatenate([[0.0], np.cumsum(matched)])[starts]).reshape(counts.shape)
     weight = np.bincount(piece.class_of, counts.sum(axis=0)[piece.order], len(piece.weights)) @ piece.weights
-    size, pair_size = external.size + interaction.size, interaction.size
+    size = external.size + interaction.size
     shape = (len(STRIDES), len(RULES))
     return Sums(
-        quadratic[:, :size, :size].reshape(*shape, size, size),
-        pair[:, :pair_size, :pair_size].reshape(*shape, pair_size, pair_size),
+        quadratic.reshape(*shape, size, size),
+        pair,
         diffusion.reshape(*shape, size),
         change,
         weight.reshape(shape),
         work,
         tally,
     )
+
+
+def _flat(rule: tuple[int, int]) -> int:
+    """The place of a stride and rule among the columns of a piece's weights."""
+    return rule[0] * len(RULES) + rule[1]
 
 
 def _followed(

@@ -15,7 +15,8 @@ that of the estimate G b, G = C A^T Q^-1, under the scatter of the residuals as 
 
 And data that are just enough for the potentials leave h uncertain: the covariance is the mean over draws of h, from the
 normal distribution with the second derivatives at the minimum and weighted by importance, of that for each h and of its
-mean's distance from the best mean.
+mean's distance from the best mean. Such a mixture has more large deviations than a normal distribution, which bands that
+hold everywhere at once must know: some are drawn and kept.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from threadpoolctl import threadpool_limits
 
 from trackless._errors import InputError
 from trackless.basis import Basis
-from trackless.priors import Prior, prior_for
+from trackless.priors import Gradient, Missed, Prior, prior_for
 from trackless.residuals import Units, heard_in, pilot, significant
 
 Array = NDArray[np.float64]
@@ -41,6 +42,7 @@ ROUNDING = (1e-14, 1e-12, 1e-10, 1e-8)  # of the sum of all variances, the first
 NUDGE = 0.03  # change of a hyperparameter for second derivatives
 VAGUE = 0.25  # which are at least this: hyperparameters are never taken to be uncertain by more than two e-foldings
 DRAWS = 48  # of hyperparameters
+DEVIATIONS = 1000  # of the coefficients
 WIDEST = 8.0  # hyperparameters stay within so many e-foldings of where they started
 
 
@@ -64,6 +66,10 @@ class Posterior:
         S: the covariance of b - A theta.
     heard : (K,) bool
         Equations that were used: of functions that the data reached.
+    deviations : (draws, K) or None
+        Errors of the coefficients drawn from what is left of the uncertainty.
+    missed : list of (Missed or None)
+        For each family that is not left out: what its functions cannot show.
     """
 
     coef: Array
@@ -74,6 +80,8 @@ class Posterior:
     hyperparameters: list[Array]
     noise: Array
     heard: NDArray[np.bool_]
+    deviations: Array | None = None
+    missed: tuple[Missed | None, ...] = ()
 
     def solved(self, matrix: Array, vector: Array) -> Array:
         """Coefficients (K,) of other equations of the same kind, with the same prior and noise."""
@@ -138,7 +146,9 @@ def posterior(
         count = len(units.weights)
         free = max(count - found.effective, 0.5 * count)  # what was fitted took its part of the scatter
         measured = units.scatter(coef, heard) + systematic
-        return replace(found, covariance=problem.averaged(h, measured * count / free))
+        covariance, deviations = problem.averaged(h, measured * count / free)
+        missed = tuple(prior.missed(own) for prior, own in zip(problem.priors, problem.split(h), strict=True))
+        return replace(found, covariance=covariance, deviations=deviations, missed=missed)
 
 
 def log_bayes_factor(units: Units, families: tuple[Basis | None, Basis | None], found: Posterior, role: int) -> float:
@@ -187,24 +197,27 @@ class _Problem:
         sizes = [len(prior.starts()[0]) for prior in self.priors]
         return np.split(h, np.cumsum(sizes)[:-1])
 
-    def covariance(self, h: Array) -> Array:
-        """C of both families."""
+    def _priors(self, h: Array) -> tuple[Array, list[Gradient]]:
+        """C of both families, and the gradients of each."""
         size = self.equations.shape[1]
-        total = np.zeros((size, size))
+        total, gradients = np.zeros((size, size)), []
         for prior, part, own in zip(self.priors, self.slices, self.split(h), strict=True):
-            total[part, part] = prior.covariance(own)
-        return total
+            total[part, part], gradient = prior.at(own)
+            gradients.append(gradient)
+        return total, gradients
 
     def __call__(self, h: Array) -> tuple[float, Array]:
         """Minus the log evidence with the hyperparameters' penalty, and its gradient."""
-        factor = self._factor(self.equations @ self.covariance(h))
+        covariance, gradients = self._priors(h)
+        factor = self._factor(self.equations @ covariance)
         explained = cho_solve(factor, self.right)
-        spread = cho_solve(factor, self.equations)
+        half = solve_triangular(factor[0], self.equations, lower=True)
         pulled = self.equations.T @ explained
-        slope = 0.5 * (self.equations.T @ spread - np.outer(pulled, pulled))
-        gradient = []
-        for prior, part, own in zip(self.priors, self.slices, self.split(h), strict=True):
-            gradient.append(prior.gradient(own, slope[part, part]) + prior.penalty(own)[1])
+        slope = 0.5 * (half.T @ half - np.outer(pulled, pulled))
+        gradient = [
+            of(slope[part, part]) + prior.penalty(own)[1]
+            for of, prior, part, own in zip(gradients, self.priors, self.slices, self.split(h), strict=True)
+        ]
         return self._value(h, factor, explained), np.concatenate(gradient)
 
     def _factor(self, reached: Array) -> tuple[Array, bool]:
@@ -229,10 +242,11 @@ class _Problem:
 
     def _descended(self, start: Array) -> Array:
         bounds = [(value - WIDEST, value + WIDEST) for value in start]
-        return minimize(self, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200}).x
+        options = {"maxiter": 200, "ftol": 1e-6, "gtol": 1e-2}  # evidences that differ by less are the same
+        return minimize(self, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
 
-    def averaged(self, best: Array, measured: Array) -> Array:
-        """Covariance (K, K) of the coefficients around the best ones, whatever the hyperparameters.
+    def averaged(self, best: Array, measured: Array) -> tuple[Array, Array]:
+        """Covariance (K, K) of the coefficients around the best ones, whatever the hyperparameters, and draws of them.
 
         ``measured`` (K, K) is the covariance of b - A theta.
         """
@@ -241,7 +255,8 @@ class _Problem:
         slope = self(best)[1]
         second = np.stack([self(best + nudge)[1] - slope for nudge in NUDGE * np.eye(len(best))]) / NUDGE
         sizes, directions = np.linalg.eigh(0.5 * (second + second.T))
-        half = np.random.default_rng(0).normal(size=(DRAWS // 2, len(best)))
+        generator = np.random.default_rng(0)
+        half = generator.normal(size=(DRAWS // 2, len(best)))
         normal = np.concatenate([half, -half])
         draws = best + normal @ (directions / np.sqrt(np.maximum(sizes, VAGUE))).T
         lowest, middle, _ = self._solved(best, noise)
@@ -249,14 +264,20 @@ class _Problem:
         # importance: the true density over that which was drawn from, both relative to the best
         logs = np.array([lowest - value for value, _, _ in solved]) + 0.5 * (normal**2).sum(axis=1)
         weights = np.exp(np.minimum(logs - np.median(logs), 1.0))
+        weights /= weights.sum()
         total = np.zeros((len(middle), len(middle)))
-        for weight, (_, mean, covariance) in zip(weights / weights.sum(), solved, strict=True):
+        deviations = []
+        numbers = np.diff(np.round(DEVIATIONS * np.cumsum(weights)), prepend=0.0).astype(int)
+        for weight, number, (_, mean, covariance) in zip(weights, numbers, solved, strict=True):
             total += weight * (covariance + np.outer(mean - middle, mean - middle))
-        return total
+            sizes, directions = np.linalg.eigh(covariance)
+            root = directions * np.sqrt(np.maximum(sizes, 0.0))
+            deviations.append(mean - middle + generator.normal(size=(number, len(middle))) @ root.T)
+        return total, np.concatenate(deviations)
 
     def _solved(self, h: Array, noise: Array) -> tuple[float, Array, Array]:
         """The value, and mean (K,) and covariance (K, K) of the coefficients if the equations' noise is ``noise``."""
-        prior = self.covariance(h)
+        prior, _ = self._priors(h)
         reached = self.equations @ prior
         factor = self._factor(reached)
         gain = cho_solve(factor, reached).T
@@ -271,7 +292,7 @@ class _Problem:
 
     def posterior(self, h: Array) -> Posterior:
         """What follows from these hyperparameters."""
-        prior = self.covariance(h)
+        prior, _ = self._priors(h)
         reached = self.equations @ prior
         factor = self._factor(reached)
         mean = reached.T @ cho_solve(factor, self.right)

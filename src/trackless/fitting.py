@@ -186,13 +186,15 @@ def _shapes(
         for phi in (("radial", "free") if open_[1] else (told[1],))
     ]
     label = {pair: f"V {pair[0]}, Phi {pair[1]}" for pair in pairs}
-    comparison = compare(part, {label[p]: SelfTest(*bases.of(*p), **shared) for p in pairs}, folds=2)
-    best = next(p for p in pairs if label[p] == comparison.best)
+    candidates = {label[p]: SelfTest(*bases.of(*p), **shared) for p in pairs}
+    simplest, *_, freest = candidates
     # as radial as possible unless the data object; if they do, a wrong assumption costs more than a few parameters
-    simplest = label[pairs[0]]
-    behind = comparison.behind[comparison.names.index(simplest)]
-    object_ = comparison.clearly(comparison.best, simplest, ERRORS) and behind > PART * abs(comparison.scores[0])
-    chosen = best if object_ else pairs[0]
+    one_free = {name: candidate for name, candidate in candidates.items() if len(pairs) == 2 or name != freest}
+    comparison = compare(part, one_free, folds=2)
+    object_ = _clearly_ahead(comparison, simplest)
+    if object_ and len(one_free) < len(candidates):
+        comparison = compare(part, candidates, folds=2)
+    chosen = next(p for p in pairs if label[p] == (comparison.best if object_ else simplest))
     rival = next((name for name in comparison.names if name != label[chosen]), None)
     if rival is not None:
         place = comparison.names.index(label[chosen])
@@ -205,13 +207,16 @@ def _shapes(
     return chosen, comparison
 
 
+def _clearly_ahead(comparison: Comparison, simplest: str) -> bool:
+    """Whether the best candidate is ahead of the simplest by more than chance, and by enough to care."""
+    behind = comparison.behind[comparison.names.index(simplest)]
+    return comparison.clearly(comparison.best, simplest, ERRORS) and behind > PART * abs(comparison.scores[0])
+
+
 def _refined(
     snapshots: Snapshots, bases: _Bases, shapes: tuple[str, str], shared: dict[str, Any]
 ) -> tuple[Basis | None, Basis | None]:
-    """The families, with knots where a fit to a part of the data finds that Phi bends, if that predicts better.
-
-    A core needs it. Elsewhere knots that only few data reach do more harm than good.
-    """
+    """The families, with knots where a fit to a part of the data finds that Phi bends."""
     explored, part = explore(snapshots), _part(snapshots)
     external, interaction = bases.of(*shapes)
     external = external.adapted(explored, "external") if external is not None else None
@@ -220,9 +225,7 @@ def _refined(
     plain = interaction.adapted(explored, "interaction")
     first = SelfTest(external, plain, **shared).fit(part)
     assert isinstance(first.interaction_, RadialPotential)
-    finer = plain.refined(explored, "interaction", first.interaction_)
-    candidates = {"plain": SelfTest(external, plain, **shared), "finer": SelfTest(external, finer, **shared)}
-    return external, finer if compare(part, candidates, folds=2).best == "finer" else plain
+    return external, plain.refined(explored, "interaction", first.interaction_)
 
 
 def _part(snapshots: Snapshots) -> Snapshots:

@@ -114,7 +114,7 @@ def identifiability(fitted: Any) -> Identifiability:
     equations = fitted._equations(moments)
     families = (fitted.external_basis_, fitted.interaction_basis_)
     parts = slices_of(families)
-    grams = _grams(moments, equations.matrix, parts, getattr(fitted, "quadrature", "left"))
+    grams = _grams(moments, equations.matrix, parts)
     coercivity, correlation = _coercivity(equations.matrix, grams, parts)
     numbers = condition_numbers(equations)
     blocks = {"external": grams.get(0), "interaction": grams.get(1)}
@@ -127,9 +127,9 @@ def identifiability(fitted: Any) -> Identifiability:
     )  # fmt: skip
 
 
-def _grams(moments: Moments, matrix: Array, parts: dict[int, slice], quadrature: str) -> dict[int, Array]:
+def _grams(moments: Moments, matrix: Array, parts: dict[int, slice]) -> dict[int, Array]:
     grams = {0: matrix[parts[0], parts[0]]} if 0 in parts else {}
-    return grams | ({1: moments.pair_matrix(quadrature)} if 1 in parts else {})
+    return grams | ({1: moments.pair_matrix()} if 1 in parts else {})
 
 
 def _smallest(matrix: Array) -> float:

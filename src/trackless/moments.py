@@ -22,8 +22,8 @@ from trackless.basis import Basis
 from trackless.quadrature import ORDERS, RULES, STRIDES, rule_named
 
 Array = NDArray[np.float64]
-MEMORY = 256_000_000  # bytes that the blocks of one Moments may take
-MAX_BLOCKS = 512
+MEMORY = 512_000_000  # bytes that the blocks of one Moments may take
+MAX_BLOCKS = 1024
 
 
 class NormalEquations(NamedTuple):
@@ -55,8 +55,8 @@ class Moments:
     dim : int
     quadratic : (blocks, windows, strides, rules, K, K)
         sum w N G under every quadrature rule, for all snapshots and for every second one.
-    pair : (blocks, windows, strides, rules, K_Phi, K_Phi)
-        The part of ``quadratic`` in which both forces come from the same neighbour.
+    pair : (blocks, windows, K_Phi, K_Phi)
+        The part of ``quadratic`` in which both forces come from the same neighbour, by one rule (``pair_rule``).
     diffusion : (blocks, windows, strides, rules, K)
         sum w N delta.
     energy : (blocks, windows, K)
@@ -158,7 +158,7 @@ class Moments:
         """The same moments in at most ``blocks`` blocks (default: what the memory bound allows)."""
         if blocks is not None and blocks < 1:
             raise InputError(f"blocks: expected at least 1, got {blocks}")
-        limit = bounded_blocks(self.blocks, self.size, len(self.pair[0, 0, 0, 0]), self.windows, blocks)
+        limit = bounded_blocks(self.blocks, self.size, self.pair.shape[-1], self.windows, blocks)
         if limit >= self.blocks:
             return self
         starts = np.linspace(0, self.blocks, limit, endpoint=False).round().astype(int)
@@ -249,10 +249,9 @@ class Moments:
         matrix = self.quadratic[:, :, *q][chosen].sum(axis=0) / total
         return NormalEquations(matrix, -self.work[chosen].sum(axis=0) / total, self.external_size)
 
-    def pair_matrix(self, quadrature: str = "trapezoid", stride: int = 1) -> Array:
+    def pair_matrix(self) -> Array:
         """The pair part of A's interaction block, (K_Phi, K_Phi): pairs only, without triples."""
-        q = rule_index(quadrature, stride)
-        return self.pair[:, :, *q].sum(axis=(0, 1)) / self.weight[:, :, *q].sum()
+        return self.pair.sum(axis=(0, 1)) / self.weight[:, :, *pair_rule(bool(self.matching))].sum()
 
     def transformed(
         self, external: tuple[Basis, Array] | None = None, interaction: tuple[Basis, Array] | None = None
@@ -299,8 +298,17 @@ def rule_index(quadrature: str, stride: int = 1) -> tuple[int, int]:
     return STRIDES.index(stride), RULES.index(rule_named(quadrature))
 
 
+def pair_rule(followed: bool) -> tuple[int, int]:
+    """The one rule that pair parts are kept for; the last snapshot of particles that are followed has no successor."""
+    return rule_index("left" if followed else "trapezoid")
+
+
 def bounded_blocks(wanted: int, size: int, pair_size: int, windows: int, asked: int | None = None) -> int:
     """How many blocks fit into the memory bound, at most ``wanted`` and (if given) ``asked``."""
-    each = 8 * windows * len(RULES) * len(STRIDES) * (size**2 + pair_size**2 + size)
-    limit = max(1, min(wanted, MEMORY // max(each, 1)))
+    limit = max(1, min(wanted, MEMORY // block_bytes(size, pair_size, windows)))
     return min(limit, MAX_BLOCKS if asked is None else asked)
+
+
+def block_bytes(size: int, pair_size: int, windows: int) -> int:
+    """Memory that the moments of one block take, about."""
+    return 8 * windows * (len(RULES) * len(STRIDES) * (size**2 + size + 1) + pair_size**2)

@@ -103,10 +103,12 @@ def _cut(times: Array, begin: int, end: int, length: int) -> list[Piece]:
 def batches(tasks: Iterator[Task]) -> Iterator[list[Task]]:
     """Groups of tasks whose positions are in memory together."""
     batch: list[Task] = []
+    points = 0
     for task in tasks:
-        if batch and sum(t.points for t in batch) + task.points > BATCH_POINTS:
+        points += task.points
+        if batch and points > BATCH_POINTS:
             yield batch
-            batch = []
+            batch, points = [], task.points
         batch.append(task)
     if batch:
         yield batch

@@ -16,6 +16,8 @@ plausible these are; :mod:`trackless.evidence` chooses them.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +35,31 @@ PHI_LENGTH = (1 / 8, 0.7)  # interactions change on shorter distances than traps
 CENTERS = 160  # bumps per range
 BEYOND = 0.5  # they go on so far beyond both ends, in ranges
 PART = 0.2  # potentials vary by about this part of typical force times range
+BETWEEN = 6  # places between two knots at which a potential is compared with a spline
 FREE = 30.0  # amplitude of a harmonic trap, in units of the potential: as good as free
+Gradient = Callable[[Array], Array]
 BUMP = 2.5  # the integral of (1 + |u|)^2 exp(-2 |u|)
+
+
+@dataclass(frozen=True, eq=False)
+class Missed:
+    """Standard deviations of what a potential does between knots that are too far apart for it.
+
+    Attributes
+    ----------
+    places : (intervals,)
+        Middles between knots.
+    profile, slope : (intervals,)
+    """
+
+    places: Array
+    profile: Array
+    slope: Array
+
+    def variance(self, r: Array, of: str) -> Array:
+        """Of the profile or slope, at distances ``r``; 0 for what is not kept."""
+        kept = {"profile": self.profile, "slope": self.slope}.get(of)
+        return np.zeros_like(r) if kept is None else np.interp(r, self.places, kept**2)
 
 
 class Prior(ABC):
@@ -53,12 +78,16 @@ class Prior(ABC):
         """Hyperparameters to start from, each (H,)."""
 
     @abstractmethod
+    def at(self, h: Array) -> tuple[Array, Gradient]:
+        """C (K, K), and the function from a symmetric slope (K, K) to sum_kl slope_kl dC_kl/dh, (H,)."""
+
     def covariance(self, h: Array) -> Array:
         """C, (K, K)."""
+        return self.at(h)[0]
 
-    @abstractmethod
-    def gradient(self, h: Array, slope: Array) -> Array:
-        """sum_kl slope_kl dC_kl/dh, (H,); ``slope`` (K, K) is symmetric."""
+    def missed(self, h: Array) -> Missed | None:
+        """What potentials of this kind have that the family cannot show; None where that is not looked at."""
+        return None
 
     @abstractmethod
     def penalty(self, h: Array) -> tuple[float, Array]:
@@ -75,6 +104,7 @@ class RadialPrior(Prior):
 
     def __init__(self, basis: RadialSplines, force: float, trap: bool) -> None:
         nodes = nodes_of(basis)
+        self.basis = basis
         self.coefficients, self.r = nodes.coefficients, nodes.points[:, 0]
         low, high = float(self.r[0]), float(self.r[-1])
         self.range = high - low
@@ -92,23 +122,43 @@ class RadialPrior(Prior):
     def starts(self) -> list[Array]:
         return [np.append(np.full(AMPLITUDES, np.log(self.unit)), np.log(self.range / part)) for part in (3, 12)]
 
-    def _features(self, h: Array) -> tuple[Array, Array, Array]:
-        """Coefficients of the bumps (K, J), their derivative by log l, and the variance of each bump (J,)."""
+    def _variances(self, h: Array) -> Array:
+        """Of each bump, (J,)."""
+        return np.exp(2 * (self.hats @ h[:-1]) - h[-1]) * self.spacing / BUMP
+
+    def at(self, h: Array) -> tuple[Array, Gradient]:
         u = np.abs(self.r[:, None] - self.centers) / np.exp(h[-1])
         fall = np.exp(-u)
-        variance = np.exp(2 * (self.hats @ h[:-1]) - h[-1]) * self.spacing / BUMP
-        return self.coefficients @ ((1 + u) * fall), self.coefficients @ (u**2 * fall), variance
+        bumps = self.coefficients @ ((1 + u) * fall)  # (K, J)
+        variance = self._variances(h)
 
-    def covariance(self, h: Array) -> Array:
-        bumps, _, variance = self._features(h)
-        return (bumps * variance) @ bumps.T + self.free
+        def gradient(slope: Array) -> Array:
+            pulled = slope @ bumps
+            each = variance * np.einsum("kj,kj->j", bumps, pulled)
+            wider = self.coefficients @ (u**2 * fall)  # the derivative of the bumps by log l
+            length = 2 * variance @ np.einsum("kj,kj->j", wider, pulled) - each.sum()
+            return np.append(2 * self.hats.T @ each, length)
 
-    def gradient(self, h: Array, slope: Array) -> Array:
-        bumps, wider, variance = self._features(h)
-        pulled = slope @ bumps
-        each = variance * (bumps * pulled).sum(axis=0)
-        length = 2 * (variance * (wider * pulled).sum(axis=0)).sum() - each.sum()
-        return np.append(2 * self.hats.T @ each, length)
+        return (bumps * variance) @ bumps.T + self.free, gradient
+
+    def missed(self, h: Array) -> Missed:
+        length = np.exp(h[-1])
+        edges = np.unique(self.basis.spline_parts()[0])
+        inside = (np.arange(BETWEEN) + 0.5) / BETWEEN
+        r = (edges[:-1, None] + inside * np.diff(edges)[:, None]).ravel()
+        away = (r[:, None] - self.centers) / length
+        u = np.abs(away)
+        variance = self._variances(h)
+        at_nodes = np.abs(self.r[:, None] - self.centers) / length
+        shown = self.coefficients @ ((1 + at_nodes) * np.exp(-at_nodes))
+        ones = [self.basis.combine(one) for one in np.eye(self.basis.size)]
+        found = []
+        for of, true in (("profile", (1 + u) * np.exp(-u)), ("slope", -away * np.exp(-u) / length)):
+            rest = true - np.stack([getattr(one, of)(r) for one in ones], axis=1) @ shown
+            if of == "profile":  # a constant means nothing
+                rest = rest - rest.mean(axis=0)
+            found.append(np.sqrt((rest**2 @ variance).reshape(-1, BETWEEN).mean(axis=1)))
+        return Missed(0.5 * (edges[1:] + edges[:-1]), *found)
 
     def penalty(self, h: Array) -> tuple[float, Array]:
         steps = np.diff(h[:-1]) / WALK**2
@@ -149,17 +199,19 @@ class TensorPrior(Prior):
             for squares in self.squares
         ]
 
-    def covariance(self, h: Array) -> Array:
-        return self.coefficients @ sum(self._kernels(h)) @ self.coefficients.T + self.free
+    def at(self, h: Array) -> tuple[Array, Gradient]:
+        kernels = self._kernels(h)
 
-    def gradient(self, h: Array, slope: Array) -> Array:
-        pulled = self.coefficients.T @ slope @ self.coefficients
-        gradient = np.zeros(1 + self.dim)
-        for kernel, squares in zip(self._kernels(h), self.squares, strict=True):
-            weighted = pulled * kernel
-            gradient[0] += 2 * weighted.sum()
-            gradient[1:] += [(weighted * s).sum() * np.exp(-2 * g) for s, g in zip(squares, h[1:], strict=True)]
-        return gradient
+        def gradient(slope: Array) -> Array:
+            pulled = self.coefficients.T @ slope @ self.coefficients
+            gradient = np.zeros(1 + self.dim)
+            for kernel, squares in zip(kernels, self.squares, strict=True):
+                weighted = pulled * kernel
+                gradient[0] += 2 * weighted.sum()
+                gradient[1:] += [(weighted * s).sum() * np.exp(-2 * g) for s, g in zip(squares, h[1:], strict=True)]
+            return gradient
+
+        return self.coefficients @ sum(kernels) @ self.coefficients.T + self.free, gradient
 
     def penalty(self, h: Array) -> tuple[float, Array]:
         away = (h[1:] - self.length) / self.lengths**2
@@ -177,11 +229,9 @@ class ScalePrior(Prior):
     def starts(self) -> list[Array]:
         return [np.array([np.log(self.unit)])]
 
-    def covariance(self, h: Array) -> Array:
-        return np.exp(2 * h[0]) * self.shape
-
-    def gradient(self, h: Array, slope: Array) -> Array:
-        return np.array([2 * np.exp(2 * h[0]) * (slope * self.shape).sum()])
+    def at(self, h: Array) -> tuple[Array, Gradient]:
+        covariance = np.exp(2 * h[0]) * self.shape
+        return covariance, lambda slope: np.array([2 * (slope * covariance).sum()])
 
     def penalty(self, h: Array) -> tuple[float, Array]:
         return -float(h[0]), -np.ones(1)

@@ -8,6 +8,7 @@ from math import factorial
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.interpolate import BSpline
+from scipy.ndimage import gaussian_filter1d
 
 from trackless._errors import InputError
 from trackless.basis import Array, Basis, Center, Role, checked_coef, closed_center, origin_of, placed
@@ -15,6 +16,8 @@ from trackless.exploration import Exploration
 from trackless.potentials import PiecewiseCubic, RadialPotential
 from trackless.tables import Pieces, RadialTable, radial_table, rounded
 
+CROWDED = 10.0  # knots for bends per part of the sample, where equal numbers would be 1
+SMEARED = 1 / 400  # of the range: the width over which the density of the sample is taken
 ROUNDED = 2048  # a slope at r = 0 is rounded below this part of the range
 
 
@@ -202,16 +205,19 @@ def _following(
     """Knots on a lattice of cells, spread evenly over the range, over the sample, and over the bends of an estimate.
 
     The first two get equal parts of the intervals; an estimate gets as many as both. Between knots h apart a cubic
-    spline of f has an error that goes with h^2 |f''|, or higher derivatives that an estimate does not know: it is the
-    same everywhere for knots of density |f''|^(1/2).
+    spline of f has an error of about h^2 |f''|, or of higher derivatives that an estimate does not know; its mean
+    square over a sample of density p is smallest for knots of density (p f''^2)^(1/5). Where only few data are, knots
+    would let through noise of no typical size, so there they are not crowded.
     """
     grid = np.linspace(low, top, cells + 1)
     counts, _ = np.histogram(sample, grid)
-    parts = [np.ones(cells), counts / max(counts.sum(), 1) * cells]
+    density = counts / max(counts.sum(), 1) * cells
+    parts = [np.ones(cells), density]
     if estimate is not None:
-        bends = np.sqrt(np.abs(estimate.curvature(0.5 * (grid[1:] + grid[:-1]))))
+        smooth = gaussian_filter1d(density, SMEARED * cells, mode="nearest")
+        bends = (smooth * estimate.curvature(0.5 * (grid[1:] + grid[:-1])) ** 2) ** 0.2
         if bends.sum() > 0:
-            parts.append(2 * cells * bends / bends.sum())
+            parts.append(np.minimum(2 * bends / bends.mean(), CROWDED * smooth))
     level = np.concatenate([[0.0], np.cumsum(sum(parts))])
     chosen = np.unique(np.searchsorted(level, np.linspace(0, level[-1], intervals + 1)).clip(0, cells))
     chosen[0], chosen[-1] = 0, cells

@@ -15,6 +15,7 @@ from trackless import _progress
 from trackless._errors import InputError
 from trackless.basis import Basis
 from trackless.potentials import Potential
+from trackless.priors import Missed
 from trackless.residuals import Units
 
 Array = NDArray[np.float64]
@@ -75,12 +76,18 @@ class Uncertainty:
         Distances (for radial families) or corners (dim,) that the data reached; outside, bands are infinite.
     freedom : float
         Independent parts of the data less what was fitted: few of them make wider bands (Student's t).
+    deviations : (draws, K), optional
+        Errors of the coefficients, where they are not normal.
+    missed : Missed, optional
+        What the basis cannot show.
     """
 
     basis: Basis
     covariance: Array
     explored: tuple[Any, Any]
     freedom: float = np.inf
+    deviations: Array | None = None
+    missed: Missed | None = None
 
     @cached_property
     def functions(self) -> list[Any]:
@@ -94,7 +101,10 @@ class Uncertainty:
         explored range.
         """
         rows = self._rows(np.asarray(x, float), of)
-        error = np.sqrt(np.maximum(np.einsum("...a,ab,...b->...", rows, self.covariance, rows), 0.0))
+        variance = np.maximum(np.einsum("...a,ab,...b->...", rows, self.covariance, rows), 0.0)
+        if self.missed is not None:
+            variance = variance + self.missed.variance(np.asarray(x, float), of)
+        error = np.sqrt(variance)
         return np.where(self._inside(np.asarray(x, float), error.ndim), error, np.inf)
 
     def critical(self, level: float, of: str, simultaneous: bool) -> float:
@@ -111,11 +121,13 @@ class Uncertainty:
         """Draws of the largest deviation over the explored range, in standard errors."""
         rows = self._rows(self._grid(), of).reshape(-1, self.basis.size)
         sizes, vectors = np.linalg.eigh(self.covariance)
-        root = rows @ (vectors * np.sqrt(np.maximum(sizes, 0.0)))
-        error = np.sqrt((root**2).sum(axis=1))
-        root = root[error > 0] / error[error > 0, None]
-        draws = np.random.default_rng(0).normal(size=(DRAWS, root.shape[1]))
-        return np.concatenate([np.abs(part @ root.T).max(axis=1) for part in np.array_split(draws, 20)])
+        root = vectors * np.sqrt(np.maximum(sizes, 0.0))
+        error = np.sqrt(((rows @ root) ** 2).sum(axis=1))
+        rows = rows[error > 0] / error[error > 0, None]
+        draws = self.deviations
+        if draws is None:
+            draws = np.random.default_rng(0).normal(size=(DRAWS, len(sizes))) @ root.T
+        return np.concatenate([np.abs(part @ rows.T).max(axis=1) for part in np.array_split(draws, 20)])
 
     def _grid(self) -> Array:
         """Places all over the explored range."""

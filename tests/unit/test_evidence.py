@@ -44,7 +44,7 @@ def test_gradients_of_priors(data, kind):
     size = len(prior.covariance(h))
     slope = generator.normal(size=(size, size))
     slope = slope + slope.T
-    found, penalty = prior.gradient(h, slope), prior.penalty(h)[1]
+    found, penalty = prior.at(h)[1](slope), prior.penalty(h)[1]
     for k in range(len(h)):
         step = np.zeros(len(h))
         step[k] = 1e-5
@@ -67,11 +67,13 @@ def test_a_radial_prior_of_constant_size_is_a_matern_process(data):
     basis = closed_bases(data, None, tl.RadialSplines(40))[1]
     prior, r = RadialPrior(basis, 1.0, trap=False), nodes_of(basis).points[:, 0]
     h = np.append(np.full(len(prior.starts()[0]) - 1, np.log(1.7)), np.log(0.1 * np.ptp(r)))
-    u = np.abs(r[:, None] - prior.centers) / np.exp(h[-1])
-    bumps = (1 + u) * np.exp(-u)
-    found = (bumps * prior._features(h)[2]) @ bumps.T
     u = np.abs(r[:, None] - r) / np.exp(h[-1])
-    np.testing.assert_allclose(found, 1.7**2 * (1 + u + 0.4 * u**2 + u**3 / 15) * np.exp(-u), atol=0.01)
+    matern = 1.7**2 * (1 + u + 0.4 * u**2 + u**3 / 15) * np.exp(-u)
+    slopes = np.stack([basis.combine(one).slope(r) for one in np.eye(basis.size)], axis=1)
+    expected = slopes @ nodes_of(basis).coefficients
+    size = 1.7**2 / np.exp(2 * h[-1])
+    found = slopes @ prior.covariance(h) @ slopes.T
+    np.testing.assert_allclose(found, expected @ matern @ expected.T, atol=0.05 * size)
     grid = np.linspace(-40, 40, 100_001)
     assert ((1 + np.abs(grid)) ** 2 * np.exp(-2 * np.abs(grid))).sum() * (grid[1] - grid[0]) == pytest.approx(BUMP)
 

@@ -36,7 +36,7 @@ def test_what_was_decided_is_said(fitted):
     assert "there is an interaction: Bayes factor 10^" in said
     assert "all snapshots are used" in said
     assert min(fitted.findings_.log_bayes_factors) > 3
-    assert len(fitted.findings_.comparison.names) == 4
+    assert len(fitted.findings_.comparison.names) == 3
 
 
 def test_a_fit_survives_a_file(fitted, tmp_path):

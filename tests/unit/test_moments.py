@@ -221,7 +221,7 @@ def test_number_of_blocks_is_bounded(monkeypatch):
 def test_memory_of_blocks_is_bounded(monkeypatch):
     data = cloud(runs=9, times=3, particles=2)
     full = moments_of(data, windows=1)
-    held = sum(getattr(full, name).nbytes for name in ("quadratic", "pair", "diffusion"))
+    held = sum(getattr(full, name).nbytes for name in ("quadratic", "pair", "diffusion", "weight"))
     monkeypatch.setattr(moments_module, "MEMORY", held // 3)
     assert moments_of(data, windows=1, blocks=9).blocks == 3
 
@@ -275,4 +275,4 @@ def test_rules_and_strides_that_are_not_kept():
     with pytest.raises(tl.InputError, match="quadrature: expected one of left, trapezoid, cubic, auto, got 'gauss'"):
         moments.normal_equations(1.0, "gauss")
     with pytest.raises(tl.InputError, match=r"stride: .* got 3; use snapshots.every"):
-        moments.pair_matrix(stride=3)
+        moments.unit_equations(1.0, stride=3)

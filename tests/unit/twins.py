@@ -89,7 +89,7 @@ def moments_of(snapshots, external, interaction, coupling="mean", windows=1):
     shape = (snapshots.runs, windows)
     sums = {
         "quadratic": np.zeros((*shape, *rules, size, size)),
-        "pair": np.zeros((*shape, *rules, len(phi), len(phi))),
+        "pair": np.zeros((*shape, len(phi), len(phi))),
         "diffusion": np.zeros((*shape, *rules, size)),
         "energy": np.zeros((*shape, size)),
         "weight": np.zeros((*shape, *rules)),
@@ -106,7 +106,7 @@ def moments_of(snapshots, external, interaction, coupling="mean", windows=1):
             for weight, i in zip(np.moveaxis(table, -1, 0), inside, strict=True):
                 quadratic, pair, delta, _ = parts[i]
                 sums["quadratic"][m, w] += weight[..., None, None] * quadratic
-                sums["pair"][m, w] += weight[..., None, None] * pair
+                sums["pair"][m, w] += weight[0, RULES.index("trapezoid")] * pair
                 sums["diffusion"][m, w] += weight[..., None] * delta
                 sums["weight"][m, w] += weight * len(frames[i])
             first, last = (usual_energy(parts[i][3], len(psi), i, frames) for i in (cuts[w], cuts[w + 1]))

@@ -64,8 +64,8 @@ def _pair_sums(table, x, starts, snapshots, lengths, scales, base, columns, forc
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def accumulate_task(
-    points, starts, scales, lengths, snapshot_of, class_of, class_weights, external, interaction, energy, coincident,
-    moved, matched,
+    points, starts, scales, lengths, snapshot_of, class_of, class_weights, pair_rule, external, interaction, energy,
+    coincident, moved, matched,
 ):  # fmt: skip
     """Weighted sums of the snapshots of one task, under each quadrature rule.
 
@@ -79,6 +79,8 @@ def accumulate_task(
         The snapshots of this task and the class of each.
     class_weights : (classes, rules)
         Quadrature weights of a class under each rule.
+    pair_rule : int
+        The rule for the pair part.
     energy : (S, K), written
         N h of each snapshot.
     coincident : (S,) bool, written
@@ -89,9 +91,8 @@ def accumulate_task(
 
     Returns
     -------
-    quadratic (rules, K', K'), pair (rules, K'_Phi, K'_Phi), diffusion (rules, K), work (K or 0,)
-        Lower triangles of sum w N G and of its pair part (' : rounded up to a multiple of 4); sum w N delta;
-        sum of F^T displacement.
+    quadratic (rules, K, K), pair (K_Phi, K_Phi), diffusion (rules, K), work (K or 0,)
+        sum w N G, its pair part by rule ``pair_rule``, sum w N delta, and the sum of F^T displacement.
     """
     dim = points.shape[1]
     rules = class_weights.shape[1]
@@ -120,7 +121,7 @@ def accumulate_task(
     sum_pair = np.zeros((padded_pair, padded_pair))
     sum_diffusion = np.zeros(size)
     quadratic = np.zeros((rules, padded, padded))
-    pair = np.zeros((rules, padded_pair, padded_pair))
+    pair = np.zeros((1, padded_pair, padded_pair))
     diffusion = np.zeros((rules, size))
     follows = matched.shape[0] > 0
     work = np.zeros(size if follows else 0)
@@ -172,13 +173,13 @@ def accumulate_task(
                 w = class_weights[class_of[begin - 1], q]
                 if w != 0.0:
                     add_weighted(w, sum_quadratic, quadratic, q)
-                    add_weighted(w, sum_pair, pair, q)
                     for a in range(size):
                         diffusion[q, a] += w * sum_diffusion[a]
+            add_weighted(class_weights[class_of[begin - 1], pair_rule], sum_pair, pair, 0)
             sum_quadratic[:] = 0.0
             sum_pair[:] = 0.0
             sum_diffusion[:] = 0.0
-    return quadratic, pair, diffusion, work
+    return mirrored(quadratic, size), mirrored(pair, n_interaction)[0], diffusion, work
 
 
 @njit(fastmath=FAST)
@@ -186,6 +187,17 @@ def add_weighted(weight, source, target, q):
     for a in range(source.shape[0]):
         for b in range(source.shape[1]):
             target[q, a, b] += weight * source[a, b]
+
+
+@njit
+def mirrored(lower, size):
+    """Symmetric matrices (n, size, size) from lower triangles (n, size or more, size or more)."""
+    full = np.empty((lower.shape[0], size, size))
+    for q in range(lower.shape[0]):
+        for a in range(size):
+            for b in range(a + 1):
+                full[q, a, b] = full[q, b, a] = lower[q, a, b]
+    return full
 
 
 @njit(fastmath=FAST)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -172,9 +173,14 @@ class LeastSquares(Saving, ABC):
         explored = self.explored_[role]
         if self.covariance_ is None or explored is None:
             return potential
-        fitted = self.posterior_.effective if self.posterior_ is not None else len(self.coef_)
+        found = self.posterior_
+        fitted = found.effective if found is not None else len(self.coef_)
         freedom = max(self.moments_.blocks * self.moments_.windows - fitted, 1.0)
-        return with_uncertainty(potential, Uncertainty(basis, self.covariance_[part, part], explored, freedom))
+        uncertainty = Uncertainty(basis, self.covariance_[part, part], explored, freedom)
+        if found is not None and found.deviations is not None:
+            missed = found.missed[role if self.external_basis_ is not None else 0]
+            uncertainty = replace(uncertainty, deviations=found.deviations[:, part], missed=missed)
+        return with_uncertainty(potential, uncertainty)
 
     def _moments(self, data: Snapshots | Moments) -> tuple[Moments, tuple[Range | None, Range | None]]:
         if not isinstance(data, Moments):

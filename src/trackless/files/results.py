@@ -39,7 +39,7 @@ from trackless.moments import Moments
 from trackless.tables import tabulated
 
 FORMAT = "trackless result"
-VERSION = 2  # 2: moments may hold displacements
+VERSION = 3  # 2: moments may hold displacements; 3: pair parts by one rule
 _MODULES = (
     shapes, potentials, networks, basis, radial_splines, tensor_splines, solvers, evidence, resolution, comparison,
     fitting,
