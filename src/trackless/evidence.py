@@ -15,8 +15,8 @@ that of the estimate G b, G = C A^T Q^-1, under the scatter of the residuals as 
 
 And data that are just enough for the potentials leave h uncertain: the covariance is the mean over draws of h, from the
 normal distribution with the second derivatives at the minimum and weighted by importance, of that for each h and of its
-mean's distance from the best mean. Such a mixture has more large deviations than a normal distribution, which bands that
-hold everywhere at once must know: some are drawn and kept.
+mean's distance from the best mean. Such a mixture has more large deviations than a normal distribution, which bands
+that hold everywhere at once must know: some are drawn and kept.
 """
 
 from __future__ import annotations
@@ -242,8 +242,14 @@ class _Problem:
 
     def _descended(self, start: Array) -> Array:
         bounds = [(value - WIDEST, value + WIDEST) for value in start]
-        options = {"maxiter": 200, "ftol": 1e-6, "gtol": 1e-2}  # evidences that differ by less are the same
-        return minimize(self, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+        first = self(start)[0]  # counted from here, what remains to be gained does not depend on units
+
+        def loss(h: Array) -> tuple[float, Array]:
+            value, gradient = self(h)
+            return value - first, gradient
+
+        options = {"maxiter": 200, "ftol": 1e-8, "gtol": 1e-4}
+        return minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
 
     def averaged(self, best: Array, measured: Array) -> tuple[Array, Array]:
         """Covariance (K, K) of the coefficients around the best ones, whatever the hyperparameters, and draws of them.

@@ -118,8 +118,10 @@ def test_uncertain_hyperparameters_make_wider_bands(moments):
     noise = np.zeros((len(found.coef),) * 2)
     part = np.ix_(found.heard, found.heard)
     noise[part] = found.noise[part]
-    wider = problem.averaged(best, noise)
+    wider, deviations = problem.averaged(best, noise)
     narrow = problem.posterior(best).covariance
+    drawn = np.mean(deviations**2, axis=0)  # of the same mixture
+    np.testing.assert_allclose(drawn.sum(), np.trace(wider), rtol=0.15)
     np.testing.assert_allclose(wider, wider.T, atol=1e-10 * np.abs(wider).max())
     assert np.trace(wider) > 1.02 * np.trace(narrow)
 

@@ -23,6 +23,7 @@ from trackless import (
     fitting,
     networks,
     potentials,
+    priors,
     radial_splines,
     resolution,
     shapes,
@@ -41,8 +42,8 @@ from trackless.tables import tabulated
 FORMAT = "trackless result"
 VERSION = 3  # 2: moments may hold displacements; 3: pair parts by one rule
 _MODULES = (
-    shapes, potentials, networks, basis, radial_splines, tensor_splines, solvers, evidence, resolution, comparison,
-    fitting,
+    shapes, potentials, networks, basis, radial_splines, tensor_splines, solvers, priors, evidence, resolution,
+    comparison, fitting,
 )  # fmt: skip
 _DATACLASSES: dict[str, type] = {
     cls.__name__: cls
