@@ -93,6 +93,12 @@ class Posterior:
         total = reached @ matrix[self.heard].T + self.noise[np.ix_(self.heard, self.heard)]
         return np.asarray(np.linalg.solve(total, reached).T, float)
 
+    def spread(self, matrix: Array, measured: Array) -> Array:
+        """Covariance (K, K) of such coefficients, (1 - G A) C (1 - G A)^T + G S G^T, with S as measured (K, K)."""
+        gain = self.gain(matrix)
+        missed = np.eye(len(matrix)) - gain @ matrix[self.heard]
+        return missed @ self.prior @ missed.T + gain @ measured[np.ix_(self.heard, self.heard)] @ gain.T
+
 
 def posterior(
     units: Units,
@@ -160,15 +166,21 @@ def log_bayes_factor(units: Units, families: tuple[Basis | None, Basis | None], 
     roles = slices_of(families)
     other = families[1 - role]
     if other is None:
-        root = np.linalg.cholesky(found.noise[np.ix_(found.heard, found.heard)])
-        white = solve_triangular(root, vector[found.heard], lower=True)
-        constant = np.log(np.diag(root)).sum() + 0.5 * len(white) * np.log(2 * np.pi)
-        return found.log_evidence + float(0.5 * white @ white + constant)
+        return log_bayes_factor_of_all(units, found)
     part = roles[1 - role]
     prior = prior_for(other, found.coef[part], matrix[part, part], trap=role == 1)
     with threadpool_limits(1, "blas"):
         problem = _Problem(matrix, vector, found.noise, found.heard, {1 - role: prior}, roles)
         return found.log_evidence - problem.posterior(problem.maximised(None)).log_evidence
+
+
+def log_bayes_factor_of_all(units: Units, found: Posterior) -> float:
+    """Evidence for all potentials together against none at all."""
+    _, vector = units.mean()
+    root = np.linalg.cholesky(found.noise[np.ix_(found.heard, found.heard)])
+    white = solve_triangular(root, vector[found.heard], lower=True)
+    constant = np.log(np.diag(root)).sum() + 0.5 * len(white) * np.log(2 * np.pi)
+    return found.log_evidence + float(0.5 * white @ white + constant)
 
 
 def slices_of(families: tuple[Basis | None, Basis | None]) -> dict[int, slice]:

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from trackless._errors import InputError
 from trackless.accumulation import check_snapshots
-from trackless.basis import Basis, Center
+from trackless.basis import Basis, Center, closed_center
 from trackless.comparison import Comparison, compare
 from trackless.estimators.least_squares import checked_sigma
 from trackless.estimators.self_test import SelfTest
-from trackless.evidence import log_bayes_factor
+from trackless.evidence import log_bayes_factor, log_bayes_factor_of_all
 from trackless.exploration import explore
 from trackless.potentials import RadialPotential
 from trackless.radial_splines import RadialSplines
@@ -51,6 +51,9 @@ class Findings:
     comparison: Comparison | None
     log_bayes_factors: tuple[float | None, float | None]
     sentences: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences)
 
 
 def fit(
@@ -107,13 +110,15 @@ def fit(
             raise InputError(f"{name}: expected 'auto', 'radial', 'free', a basis or None, got {wanted!r}")
     check_snapshots(snapshots, coupling, interaction is not None)
     sentences: list[str] = []
-    place = _place(snapshots, center, sentences)
+    place = _place(snapshots, center) if external is not None else None
     shared: dict[str, Any] = {
         "sigma": sigma, "quadrature": quadrature, "regularization": "evidence", "coupling": coupling,
     }  # fmt: skip
     bases = _Bases(external, interaction, place, cutoff)
     used, resolution = resolved_part(snapshots, resolve, sigma, coupling, quadrature)
     shapes, comparison = _shapes(used, bases, shared, sentences)
+    if isinstance(external, str) and shapes[0] == "radial" and center == "auto":
+        sentences.insert(0, _where(snapshots, place))
     fitted = SelfTest(*_refined(used, bases, shapes, shared), **shared).fit(used)
     fitted.resolve, fitted.resolution_ = resolve, resolution  # as if it had been asked itself
     if resolution is not None:
@@ -146,7 +151,15 @@ class _Bases:
         return families[0], families[1]
 
 
-def _place(snapshots: Snapshots, center: Any, sentences: list[str]) -> Center:
+def _where(snapshots: Snapshots, place: Center) -> str:
+    if place is None:
+        return "V is taken about the origin, where the particles are on average"
+    mean = closed_center(place, explore(snapshots), "external")
+    assert mean is not None
+    return f"V is taken about the mean position, ({', '.join(f'{x:.4g}' for x in mean)})"
+
+
+def _place(snapshots: Snapshots, center: Any) -> Center:
     """The centre of a radial V."""
     if center != "auto":
         return center
@@ -157,11 +170,7 @@ def _place(snapshots: Snapshots, center: Any, sentences: list[str]) -> Center:
     mean = means.mean(axis=0)
     spread = explore(snapshots).positions.std(axis=0)
     error = means.std(axis=0, ddof=1) / np.sqrt(len(means)) if len(means) > 1 else 0.1 * spread
-    if (np.abs(mean) <= CENTRAL * np.maximum(error, 1e-3 * spread)).all():
-        sentences.append("V is taken about the origin, where the particles are on average")
-        return None
-    sentences.append(f"V is taken about the mean position, ({', '.join(f'{x:.4g}' for x in mean)})")
-    return "mean"
+    return None if (np.abs(mean) <= CENTRAL * np.maximum(error, 1e-3 * spread)).all() else "mean"
 
 
 def _shapes(
@@ -185,7 +194,11 @@ def _shapes(
         for v in (("radial", "free") if open_[0] else (told[0],))
         for phi in (("radial", "free") if open_[1] else (told[1],))
     ]
-    label = {pair: f"V {pair[0]}, Phi {pair[1]}" for pair in pairs}
+    given = (bases.external, bases.interaction)
+    label = {
+        pair: ", ".join(f"{name} {shape}" for name, shape, w in zip(("V", "Phi"), pair, given, strict=True) if w)
+        for pair in pairs
+    }
     candidates = {label[p]: SelfTest(*bases.of(*p), **shared) for p in pairs}
     simplest, *_, freest = candidates
     # as radial as possible unless the data object; if they do, a wrong assumption costs more than a few parameters
@@ -251,4 +264,14 @@ def _factors(fitted: SelfTest, sentences: list[str]) -> tuple[float | None, floa
             sentences.append(
                 f"no {name} can be seen (Bayes factor {odds}; only above {np.exp(STRONG):.0f} is it worth assuming one)"
             )
+    unseen = [factor for factor in factors if factor is not None and factor < STRONG]
+    if (
+        len(unseen) == 2
+        and fitted.posterior_ is not None
+        and log_bayes_factor_of_all(units, fitted.posterior_) >= STRONG
+    ):
+        sentences.append(
+            "but there is a force: either potential can stand in for the other; leave one out if you know that it is "
+            "not there (external=None, interaction=None)"
+        )
     return factors[0], factors[1]

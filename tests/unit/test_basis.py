@@ -265,6 +265,17 @@ def test_an_interaction_has_no_centre(explored):
             basis.adapted(explored, "interaction")
 
 
+def test_a_core_begins_at_the_nearest_pair():
+    """Where something keeps particles apart there is nothing to learn below; otherwise splines go down to 0."""
+    singular = tl.simulate(tl.models.singularity(), runs=20, step=1e-3, accurate=True).between(0.1, 1.0)
+    explored = explore(singular)
+    splines = tl.RadialSplines(60, follow_data=True).adapted(explored, "interaction")
+    assert splines.lower == explored.distances.min() > 0.3
+    explored = explore(tl.simulate(tl.models.reference(), runs=20, step=1e-2))
+    assert tl.RadialSplines(60, follow_data=True).adapted(explored, "interaction").lower == 0
+    assert tl.RadialSplines(60, follow_data=True).adapted(explored, "external").lower == 0
+
+
 def test_knots_follow_the_data_and_the_bends_of_an_estimate():
     explored = explore(tl.simulate(tl.models.reference(), runs=30, step=1e-2))
     plain = tl.RadialSplines(60, follow_data=True).adapted(explored, "interaction")

@@ -78,6 +78,31 @@ def test_a_radial_prior_of_constant_size_is_a_matern_process(data):
     assert ((1 + np.abs(grid)) ** 2 * np.exp(-2 * np.abs(grid))).sum() * (grid[1] - grid[0]) == pytest.approx(BUMP)
 
 
+def test_what_splines_cannot_show(data):
+    """Potentials drawn from the prior, less the spline with their coefficients, scatter as the prior says."""
+    basis = closed_bases(data, None, tl.RadialSplines(12))[1]
+    prior, generator = RadialPrior(basis, 1.0, trap=False), np.random.default_rng(0)
+    edges = np.unique(basis.spline_parts()[0])
+    for length in (0.03, 0.1, 0.4):
+        h = np.append(np.linspace(0, 1, len(prior.starts()[0]) - 1), np.log(length * prior.range))
+        missed = prior.missed(h)
+        amplitude = np.exp(prior.hats @ h[:-1]) * np.sqrt(prior.spacing / BUMP / np.exp(h[-1]))
+        noise = amplitude * generator.normal(size=(400, len(prior.centers)))
+
+        def bumps(r, h=h):
+            u = np.abs(r[:, None] - prior.centers) / np.exp(h[-1])
+            return (1 + u) * np.exp(-u)
+
+        splines = [basis.combine(coef) for coef in noise @ (prior.coefficients @ bumps(prior.r)).T]
+        for k in (1, 5, 8):
+            r = np.linspace(edges[k], edges[k + 1], 30)
+            slopes = (noise @ (bumps(r + 1e-6) - bumps(r - 1e-6)).T) / 2e-6
+            rest = slopes - np.array([spline.slope(r) for spline in splines])
+            assert missed.slope[k] == pytest.approx(np.sqrt((rest**2).mean()), rel=0.25)
+        assert missed.variance(missed.places, "slope") == pytest.approx(missed.slope**2)
+    assert (missed.slope < 0.1 * np.exp(1) / np.exp(h[-1])).all()  # long lengths leave next to nothing
+
+
 def test_the_posterior_is_that_of_a_gaussian(moments):
     units, families = Units.of(moments, 1.0, "trapezoid"), (moments.external, moments.interaction)
     found = posterior(units, families)

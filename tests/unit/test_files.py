@@ -133,14 +133,14 @@ def test_csv_particles_that_come_and_go_are_no_labels(tmp_path):
         ("", None, "expected a first line with column names"),
         ("0.0,1.0,2.0\n", None, "expected a first line with column names such as run,time,x,y; found '0.0,1.0,2.0'"),
         ("time,x,y\n", None, "there are no lines after the header"),
-        ("time,a,b\n0,1,2\n", None, "expected columns x, y"),
+        ("time,a,b\n0,1,2\n", None, r"expected columns x, y\[, z\], found time, a, b; rename"),
         ("x,y\n0,1\n", None, "expected a column time or frame, found x, y"),
         ("frame,x,y\n0,1,2\n", None, r"counts frames; give the time between them \(dt="),
         ("time,x,y\n0,1,2\n", 0.1, "has a time column, so dt= is not needed"),
         ("time,x,y\n0,1,2\n0,nan,2\n", None, "line 3: a position is empty, NaN or infinite; remove or repair"),
         ("time,x,y\n0,1,2\n0,,2\n", None, "a line is not made of numbers"),
         ("time,x,y\n0,1,2\n0,1\n", None, "a line is not made of numbers"),
-        ("time,x,y\n0,1,two\n", None, "a line is not made of numbers"),
+        ("time,x,y\n0,1,2\n0,1,two\n", None, r"a line is not made of numbers \(line 3: .*'two'.* \(column 3\)\)"),
     ],
 )
 def test_damaged_csv(text, dt, message, tmp_path):

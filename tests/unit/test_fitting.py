@@ -29,7 +29,7 @@ def test_nothing_needs_to_be_chosen(fitted, data):
 
 
 def test_what_was_decided_is_said(fitted):
-    said = "\n".join(fitted.findings_.sentences)
+    said = str(fitted.findings_)
     assert "V is taken about the origin" in said
     assert "V radial, Phi radial" in said
     assert "there is an external potential: Bayes factor 10^" in said
@@ -69,9 +69,23 @@ def test_told_and_not_asked(data):
     assert isinstance(fitted.external_basis_, tl.TensorSplines)
     assert fitted.interaction_ is None
     assert fitted.findings_.log_bayes_factors[1] is None
+    assert "V is taken about" not in str(fitted.findings_)
+    alone = tl.fit(data, sigma=1.0, interaction=None)
+    assert "V free: held-out" in str(alone.findings_) or "V radial: " in str(alone.findings_)
+    assert "Phi" not in str(alone.findings_)
     own = tl.fit(data, sigma=1.0, external=MODEL.external_basis, interaction=MODEL.interaction_basis, resolve=None)
     assert len(own.coef_) == 4
     assert own.resolution_ is None
+
+
+def test_a_force_of_either_kind_is_not_called_none():
+    """A cloud that stays together: a trap or an attraction alone explains it, so neither is needed, but one is."""
+    data = tl.Snapshots(np.random.default_rng(0).normal(size=(20, 50, 8, 2)), 0.1 * np.arange(50))
+    fitted = tl.fit(data, sigma=1.0)
+    assert max(fitted.findings_.log_bayes_factors) < 3
+    assert "but there is a force: either potential can stand in for the other" in str(fitted.findings_)
+    alone = tl.fit(data, sigma=1.0, interaction=None)
+    assert alone.findings_.log_bayes_factors[0] > 3
 
 
 def test_a_cutoff_is_kept(data):

@@ -296,6 +296,21 @@ def test_saved_and_loaded(fitted, data, tmp_path):
     np.testing.assert_array_equal(loaded.curves_[0], fitted.curves_[0])
 
 
+def test_networks_on_moments_have_bands(fitted, data, tmp_path):
+    r = np.linspace(0.2, 1.2, 6)
+    lower, upper = fitted.interaction_.band(r)
+    assert (lower < fitted.interaction_.slope(r)).all()
+    assert (fitted.interaction_.slope(r) < upper).all()
+    everywhere = fitted.interaction_.band(r, simultaneous=True)
+    assert (everywhere[0] < lower).all()
+    assert np.isinf(fitted.external_.band(50.0)).all()
+    fitted.save(tmp_path / "net.trackless")
+    np.testing.assert_array_equal(tl.load(tmp_path / "net.trackless").interaction_.band(r), fitted.interaction_.band(r))
+    few = tl.NeuralSelfTest(sigma=1.0, seed=3, **SMALL).fit(data[:10])
+    widths = [np.ptp(f.interaction_.band(r), axis=0).mean() for f in (few, fitted)]
+    assert widths[0] > 1.2 * widths[1]  # a quarter of the data
+
+
 def test_clone_forgets_the_fit(fitted):
     fresh = clone(fitted)
     assert fresh.get_params() == fitted.get_params()

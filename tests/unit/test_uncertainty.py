@@ -5,6 +5,7 @@ import pytest
 
 import trackless as tl
 from trackless.potentials import RadialPotential
+from trackless.priors import Missed
 from trackless.residuals import Units
 from trackless.shapes import Gaussian
 from trackless.uncertainty import Uncertainty, sandwich, with_uncertainty
@@ -136,3 +137,21 @@ def test_few_parts_make_wider_bands(oracle):
     assert bands[0] > 1.5 * bands[2]
     assert bands[1] > bands[2]
     assert basis.size == 2
+
+
+def test_large_deviations_and_what_is_missed_make_wider_bands(oracle):
+    """Half of the errors twice as large: pointwise bands know their covariance, simultaneous ones their tails."""
+    closed, covariance = oracle.external_basis_, oracle.covariance_[:2, :2]
+    root = np.linalg.cholesky(covariance)
+    normal = np.random.default_rng(0).normal(size=(20_000, 2))
+    mixed = normal * np.sqrt(np.where(np.arange(20_000) % 2, 0.1, 1.9))[:, None]
+    plain = Uncertainty(closed, covariance, (0.1, 2.0))
+    drawn, heavy = (Uncertainty(closed, covariance, (0.1, 2.0), deviations=n @ root.T) for n in (normal, mixed))
+    assert drawn.critical(0.95, "slope", True) == pytest.approx(plain.critical(0.95, "slope", True), rel=0.03)
+    assert heavy.critical(0.95, "slope", True) > 1.05 * plain.critical(0.95, "slope", True)
+    assert heavy.critical(0.95, "slope", False) == plain.critical(0.95, "slope", False)
+    missed = Missed(np.array([0.5, 1.5]), np.array([1.0, 2.0]), np.array([0.0, 3.0]))
+    wider = Uncertainty(closed, covariance, (0.1, 2.0), missed=missed)
+    r = np.array([0.5, 1.0, 1.5])
+    added = wider.deviation(r, "slope") ** 2 - plain.deviation(r, "slope") ** 2
+    np.testing.assert_allclose(added, [0.0, 4.5, 9.0], atol=1e-9)

@@ -78,6 +78,8 @@ class LeastSquares(Saving, ABC):
         self.loss_ = equations.loss(solution.coef)
         self.sigma_ = self._noise(moments, equations, solution.coef)
         self.condition_numbers_ = condition_numbers(equations)
+        fitted = found.effective if found is not None else len(self.coef_)
+        self.freedom_ = max(moments.blocks * moments.windows - fitted, 1.0)
         vars(self).update(prepared)
         self._set_potentials()
         return self
@@ -174,9 +176,7 @@ class LeastSquares(Saving, ABC):
         if self.covariance_ is None or explored is None:
             return potential
         found = self.posterior_
-        fitted = found.effective if found is not None else len(self.coef_)
-        freedom = max(self.moments_.blocks * self.moments_.windows - fitted, 1.0)
-        uncertainty = Uncertainty(basis, self.covariance_[part, part], explored, freedom)
+        uncertainty = Uncertainty(basis, self.covariance_[part, part], explored, self.freedom_)
         if found is not None and found.deviations is not None:
             missed = found.missed[role if self.external_basis_ is not None else 0]
             uncertainty = replace(uncertainty, deviations=found.deviations[:, part], missed=missed)
@@ -186,7 +186,8 @@ class LeastSquares(Saving, ABC):
         if not isinstance(data, Moments):
             moments = self._accumulate(data, self.external, self.interaction)
             explored = explore(data)
-            return moments, (_range(explored, moments.external, 0), _range(explored, moments.interaction, 1))
+            external = explored_range(explored, moments.external, 0)
+            return moments, (external, explored_range(explored, moments.interaction, 1))
         if data.coupling != self.coupling:
             raise InputError(f"coupling: the moments were accumulated for {data.coupling!r}, not {self.coupling!r}")
         for name in ("external", "interaction"):
@@ -195,7 +196,7 @@ class LeastSquares(Saving, ABC):
                 raise InputError(
                     f"{name}: the moments were accumulated on {there!r}; leave {name}=None, or accumulate again"
                 )
-        return data, (_range(None, data.external, 0), _range(None, data.interaction, 1))
+        return data, (explored_range(None, data.external, 0), explored_range(None, data.interaction, 1))
 
     def _solve(self, moments: Moments, equations: NormalEquations) -> Solution:
         if self.regularization == "lcurve":
@@ -205,7 +206,7 @@ class LeastSquares(Saving, ABC):
         return ridge(equations, float(self.regularization))
 
 
-def _range(explored: Exploration | None, basis: Basis | None, role: int) -> Range | None:
+def explored_range(explored: Exploration | None, basis: Basis | None, role: int) -> Range | None:
     """Distances, or corners, that the data reached; without data the range of the family."""
     if basis is None:
         return None

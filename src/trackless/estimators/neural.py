@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from trackless._errors import InputError
 from trackless.accumulation import accumulate, check_snapshots
 from trackless.basis import Basis, Center, closed_center, placed
-from trackless.estimators.least_squares import checked_sigma
+from trackless.estimators.least_squares import checked_sigma, explored_range
 from trackless.estimators.saving import Saving
 from trackless.exploration import explore
 from trackless.moments import Moments, rule_index
@@ -19,6 +19,7 @@ from trackless.potentials import Potential, PotentialSum, RadialSum
 from trackless.radial_splines import RadialSplines
 from trackless.snapshots import Snapshots
 from trackless.tensor_splines import TensorSplines
+from trackless.uncertainty import Uncertainty, with_uncertainty
 
 Array = NDArray[np.float64]
 RADIAL = (24, 60)  # splines in the dictionaries of V and Phi
@@ -82,6 +83,9 @@ class NeuralSelfTest(Saving):
         The steps whose weights were kept, counted from 0.
     coef_ : (K,)
         The potentials in the dictionaries ``external_basis_`` and ``interaction_basis_`` (moments only).
+    covariance_ : (K, K)
+        Of ``coef_`` (moments only): networks linearised in their weights, and what they differ by. It is what
+        ``interaction_.band`` is made of.
     loss_ : float
         The loss on all data.
     moments_ : Moments
@@ -114,6 +118,9 @@ class NeuralSelfTest(Saving):
     external_basis_: Basis | None
     interaction_basis_: Basis | None
     coef_: Array
+    covariance_: Array
+    freedom_: float
+    explored_: tuple[Any, Any]
 
     def __init__(
         self,
@@ -270,8 +277,11 @@ class NeuralSelfTest(Saving):
         assert coef is not None
         loss = moments.normal_equations(sigma, self.quadrature).loss(coef)
         center = getattr(moments.external, "center", None)
+        explored = None if isinstance(data, Moments) else explore(data)
         own = {
-            "moments_": moments, "external_basis_": bases[0], "interaction_basis_": bases[1], "coef_": coef
+            "moments_": moments, "external_basis_": bases[0], "interaction_basis_": bases[1], "coef_": coef,
+            "covariance_": result.covariance, "freedom_": float(moments.blocks * moments.windows),
+            "explored_": (explored_range(explored, bases[0], 0), explored_range(explored, bases[1], 1)),
         }  # fmt: skip
         return own | _learnt("moments", sigma, radial, center, loss, result)
 
@@ -306,6 +316,20 @@ class NeuralSelfTest(Saving):
     def _set_potentials(self) -> None:
         self.external_ = self._mean(self.external_networks_, self.radial_[0], self.center_, even=False)
         self.interaction_ = self._mean(self.interaction_networks_, self.radial_[1], None, even=True)
+        if self.route_ == "moments":
+            self._set_uncertainty()
+
+    def _set_uncertainty(self) -> None:
+        """Bands, from the covariance of the networks' spline coefficients."""
+        first = 0
+        bases = (self.external_basis_, self.interaction_basis_)
+        for potential, basis, explored in zip((self.external_, self.interaction_), bases, self.explored_, strict=True):
+            if potential is None or basis is None:
+                continue
+            part = slice(first, first + basis.size)
+            first += basis.size
+            if explored is not None:
+                with_uncertainty(potential, Uncertainty(basis, self.covariance_[part, part], explored, self.freedom_))
 
     def _mean(
         self, networks: tuple[Perceptron, ...], radial: bool, center: tuple[float, ...] | None, even: bool

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from pathlib import Path
 
@@ -35,10 +36,7 @@ def write(snapshots: Snapshots, path: Path) -> None:
 def read(path: Path, dt: float | None = None) -> Snapshots:
     """Group lines by run and time; frames are turned into times with ``dt``."""
     columns = _columns(path)
-    x = [columns[a] for a in AXES if a in columns]
-    if len(x) < 1 or "x" not in columns:
-        raise InputError(f"{path}: expected columns x, y[, z], found {', '.join(columns)}")
-    points = np.stack(x, axis=1)
+    points = np.stack([columns[a] for a in AXES if a in columns], axis=1)
     bad = ~np.isfinite(points).all(axis=1)
     if bad.any():
         line = int(np.argmax(bad)) + 2
@@ -74,11 +72,15 @@ def _columns(path: Path) -> dict[str, NDArray[np.float64]]:
             raise InputError(
                 f"{path}: expected columns time or frame, x, y[, z], separated by commas; found {header.strip()!r}"
             )
+        if "x" not in names:
+            raise InputError(f"{path}: expected columns x, y[, z], found {', '.join(names)}; rename them in the file")
         try:
             with warnings.catch_warnings(action="ignore"):  # an empty file gets an error of its own below
                 values = np.loadtxt(file, delimiter=",", usecols=wanted, ndmin=2, comments=None)
         except ValueError as error:
-            raise InputError(f"{path}: a line is not made of numbers ({error})") from None
+            where = re.search(r"(.*) at row (\d+), column (\d+)", str(error))
+            said = f"line {int(where[2]) + 2}: {where[1]} (column {where[3]})" if where else str(error)
+            raise InputError(f"{path}: a line is not made of numbers ({said})") from None
     if not len(values):
         raise InputError(f"{path}: there are no lines after the header")
     return {"time" if names[k] == "t" else names[k]: values[:, i] for i, k in enumerate(wanted)}

@@ -40,6 +40,7 @@ from trackless.moments import Moments
 from trackless.tables import tabulated
 
 FORMAT = "trackless result"
+SAVED_BLOCKS = 64  # of a fit's moments
 VERSION = 3  # 2: moments may hold displacements; 3: pair parts by one rule
 _MODULES = (
     shapes, potentials, networks, basis, radial_splines, tensor_splines, solvers, priors, evidence, resolution,
@@ -131,6 +132,8 @@ def _plain(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return {"type": name, **{f.name: _plain(getattr(value, f.name), arrays) for f in fields(value)}}
     if _ESTIMATORS.get(name) is type(value):
         state = {k: v for k, v in vars(value).items() if k not in ("external_", "interaction_")}
+        if isinstance(state.get("moments_"), Moments):  # enough to bootstrap; all would be larger than the data
+            state["moments_"] = state["moments_"].coarsened(SAVED_BLOCKS)
         return {"type": name, "state": {k: _plain(v, arrays) for k, v in state.items()}}
     raise InputError(f"cannot save a {name} as plain data")
 

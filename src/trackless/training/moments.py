@@ -8,11 +8,15 @@ and S the covariance of b - A c over blocks, training minimises
 It is quadratic in c, so a Gauss-Newton step needs only the Jacobian J of c and a K x K system: with G = J J^T / lambda
 the step is J^T y / lambda, where (1 + A^T S^-1 A G) y is the gradient in c; the number of weights does not matter. The
 strengths follow from the data (MacKay's evidence updates: lambda = parameters that the data determine / |w - w(0)|^2).
+
+Networks that are linearised in their weights are Gaussian processes: c has the prior covariance G, and error bars
+follow as for splines (:mod:`trackless.evidence`), with what the members of an ensemble differ by added.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -26,7 +30,7 @@ from numpy.typing import NDArray
 from trackless import _progress
 from trackless._errors import InputError
 from trackless.basis import Basis
-from trackless.evidence import posterior
+from trackless.evidence import Posterior, posterior
 from trackless.moments import Moments
 from trackless.nodes import Nodes, nodes_of
 from trackless.residuals import Units
@@ -97,7 +101,7 @@ def train_on_moments(moments: Moments, recipe: Recipe) -> Ensemble:
     points = [None if node is None else node.points for node in nodes]
     even = [role == 1 and not recipe.radial[1] for role, basis in enumerate(bases) if basis is not None]
     kept: list[list[Any]] = [[], []]
-    curves, stopped, coefs = [], [], []
+    curves, stopped, coefs, covariances = [], [], [], []
     for member in range(recipe.networks):
         start = recipe.new_networks(points, _energy_units(moments, recipe.sigma), member)
         roles = [role for role, network in enumerate(start) if network is not None]
@@ -105,13 +109,16 @@ def train_on_moments(moments: Moments, recipe: Recipe) -> Ensemble:
         steps = _progress.track(range(recipe.steps), partial(describe, member, recipe, curve), recipe.steps)
         present = [n for n in start if n is not None], [n for n in nodes if n is not None]
         held_out = recipe.left_out(member, len(units.weights))
-        networks, coef, best = train(*present, bases, even, units, held_out, steps, recipe.patience, curve)
+        networks, coef, covariance, best = train(*present, bases, even, units, held_out, steps, recipe.patience, curve)
         for role, network in zip(roles, networks, strict=True):
             kept[role].append(plain(network))
         curves.append(np.array(curve))
         stopped.append(best)
         coefs.append(coef)
-    return Ensemble(tuple(kept[0]), tuple(kept[1]), curves, stopped, np.mean(coefs, axis=0))
+        covariances.append(covariance)
+    coef = np.mean(coefs, axis=0)
+    covariance = np.mean(covariances, axis=0) + np.mean([np.outer(c - coef, c - coef) for c in coefs], axis=0)
+    return Ensemble(tuple(kept[0]), tuple(kept[1]), curves, stopped, coef, covariance)
 
 
 def _energy_units(moments: Moments, sigma: float) -> tuple[float, float]:
@@ -127,7 +134,7 @@ def _energy_units(moments: Moments, sigma: float) -> tuple[float, float]:
 def train(
     networks: list[Any], nodes: list[Nodes], bases: tuple[Basis | None, Basis | None], even: list[bool], units: Units,
     held_out: NDArray[np.bool_], steps: Iterable[int], patience: int, curve: list[tuple[float, float]],
-) -> tuple[list[Any], Array, int]:  # fmt: skip
+) -> tuple[list[Any], Array, Array, int]:  # fmt: skip
     """Train networks on moments until the held-out loss has not improved for ``patience`` steps.
 
     Parameters
@@ -149,7 +156,8 @@ def train(
 
     Returns
     -------
-    Networks and coefficients (K,) with the smallest held-out loss, and the step they are from.
+    Networks and coefficients (K,) with the smallest held-out loss, these coefficients' covariance (K, K), and the step
+    they are from.
     """
     with jax.enable_x64(True):
         family = _Coefficients([jax.tree.map(_wide, n) for n in networks], nodes, even)
@@ -172,7 +180,20 @@ def train(
             if step - best[1] >= patience or not state.advance():
                 break
         chosen = best[2]
-        return family.networks(chosen), family.at(chosen), best[1]
+        covariance = _covariance(family, chosen, state.strengths, first, rest)
+        return family.networks(chosen), family.at(chosen), covariance, best[1]
+
+
+def _covariance(
+    family: _Coefficients, weights: list[Array], strengths: Array, first: Posterior, units: Units
+) -> Array:  # fmt: skip
+    """Covariance (K, K) of the coefficients of networks: see the module's docstring."""
+    coef, jacobians = family.linearized(weights)
+    prior = np.zeros((len(coef), len(coef)))
+    for part, jacobian, strength in zip(family.slices, jacobians, strengths, strict=True):
+        prior[part, part] = jacobian @ jacobian.T / strength
+    matrix, _ = units.mean()
+    return replace(first, prior=prior).spread(matrix, units.scatter(coef, first.heard))
 
 
 def _imitation(family: _Coefficients, hessian: Array, coef: Array) -> _State:
@@ -256,7 +277,11 @@ class _State:
         ]
 
     def _update_strengths(self, kernels: list[Array]) -> None:
-        """MacKay's update: lambda = determined parameters / |w - w(0)|^2, at most a factor 10 at a time."""
+        """MacKay's update: lambda = determined parameters / |w - w(0)|^2, at most a factor 10 at a time.
+
+        Less one parameter: all sizes lambda^(-1/2) of the weights are equally plausible beforehand. Otherwise a
+        potential that is too weak to be seen would be exactly 0, with a band of no width.
+        """
         size = len(self.coef)
         kernel = np.zeros((size, size))
         for part, k, strength in zip(self.family.slices, kernels, self.strengths, strict=True):
@@ -264,5 +289,5 @@ class _State:
         determined = np.diag(self.hessian @ kernel @ np.linalg.inv(np.eye(size) + self.hessian @ kernel))
         for i, part in enumerate(self.family.slices):
             moved = float(((self.weights[i] - self.family.start[i]) ** 2).sum())
-            wanted = determined[part].sum() / max(moved, 1e-12)
+            wanted = max(determined[part].sum() - 1.0, 0.0) / max(moved, 1e-12)
             self.strengths[i] = np.clip(wanted, 0.1 * self.strengths[i], 10 * self.strengths[i])

@@ -59,7 +59,7 @@ class Ensemble(NamedTuple):
     external, interaction : the members' networks, empty where a potential is left out.
     curves : per member (steps, 2), train and held-out loss.
     stopped : per member the step whose weights were kept.
-    coef : (K,) the potentials' means in the moments' bases, or None.
+    coef, covariance : (K,) the potentials' means in the moments' bases, and (K, K) of their errors; or None.
     tip : radial networks are functions of sqrt(r^2 + tip^2).
     """
 
@@ -68,6 +68,7 @@ class Ensemble(NamedTuple):
     curves: list[Array]
     stopped: list[int]
     coef: Array | None = None
+    covariance: Array | None = None
     tip: float = 0.0
 
 
