@@ -17,7 +17,16 @@ from trackless.snapshots import Snapshots
 
 TRUTH = "#1a1a1a"
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d1f")  # told apart in colour blindness
-DENSITY = "#c9d6df"
+DENSITY = "#dedede"
+BELOW: dict[str, Any] = {  # a legend under its axis
+    "frameon": False,
+    "fontsize": 9,
+    "ncols": 3,
+    "loc": "upper center",
+    "bbox_to_anchor": (0.5, -0.13),
+    "columnspacing": 1.0,
+    "handlelength": 1.6,
+}
 SYMBOL = {"external": "V", "interaction": r"\Phi"}
 
 
@@ -48,6 +57,7 @@ def slope(
     seen = (grid >= low_seen) & (grid <= high_seen)
     if truth is not None:
         axis.plot(grid, truth.slope(grid), color=TRUTH, lw=5, alpha=0.25, label="truth", solid_capstyle="round")
+    last = list(curves)[-1:]
     for color, style, (label, potential) in zip(COLORS, ("-", "--", "-.", ":"), curves.items(), strict=False):
         axis.plot(grid, potential.slope(grid), color=color, lw=2, ls=style, label=label)
         if potential.uncertainty is not None:
@@ -55,7 +65,7 @@ def slope(
             known = np.isfinite(lower)
             axis.fill_between(
                 grid[known], lower[known], upper[known], color=color, alpha=0.2, lw=0, zorder=1,
-                label="95 % band" if len(curves) == 1 else None,
+                label="95 % band" if [label] == last else None,
             )  # fmt: skip
     reference = [truth] if truth is not None else list(curves.values())
     values = np.concatenate([p.slope(grid[seen]) for p in reference])
@@ -193,9 +203,7 @@ def fit_figure(fits: Mapping[str, Any], snapshots: Snapshots, truth: Any = None,
     axes = figure.subplots(1, seen + len(roles), squeeze=False)[0]
     middle = len(snapshots.times_of(0)) // 2
     if seen:
-        particles(axes[0], snapshots, 0, (0, middle, -1)).legend(
-            frameon=False, fontsize=9, ncols=3, loc="lower center", bbox_to_anchor=(0.5, -0.27), handletextpad=0.1
-        )
+        particles(axes[0], snapshots, 0, (0, middle, -1)).legend(**BELOW, handletextpad=0.1)
         axes[0].set_title("what is seen: positions" + (" and labels" if snapshots.labeled else ", no labels"))
     for axis, role in zip(axes[seen:], roles, strict=True):
         learnt = {label: getattr(f, f"{role}_") for label, f in fits.items()}
@@ -205,7 +213,7 @@ def fit_figure(fits: Mapping[str, Any], snapshots: Snapshots, truth: Any = None,
             exact = getattr(truth, role, None)
             exact = exact if isinstance(exact, RadialPotential) else None
             center = next(iter(learnt.values())).origin
-            slope(axis, learnt, explored.reached(role, center), role, exact).legend(frameon=False, fontsize=9)
+            slope(axis, learnt, explored.reached(role, center), role, exact).legend(**BELOW)
         elif snapshots.dim != 2:
             axis.text(0.5, 0.5, "not radial, and not in two\ndimensions: no picture", ha="center", va="center")
             axis.set_axis_off()
