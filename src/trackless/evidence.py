@@ -68,7 +68,7 @@ class Posterior:
         Equations that were used: of functions that the data reached.
     deviations : (draws, K) or None
         Errors of the coefficients drawn from what is left of the uncertainty.
-    missed : list of (Missed or None)
+    missed : tuple of (Missed or None)
         For each family that is not left out: what its functions cannot show.
     """
 

@@ -196,7 +196,11 @@ def _shapes(
     ]
     given = (bases.external, bases.interaction)
     label = {
-        pair: ", ".join(f"{name} {shape}" for name, shape, w in zip(("V", "Phi"), pair, given, strict=True) if w)
+        pair: ", ".join(
+            f"{name} {shape}"
+            for name, shape, wanted in zip(("V", "Phi"), pair, given, strict=True)
+            if isinstance(wanted, str)
+        )
         for pair in pairs
     }
     candidates = {label[p]: SelfTest(*bases.of(*p), **shared) for p in pairs}

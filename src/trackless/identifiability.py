@@ -43,7 +43,7 @@ class TradeOff:
     cancelled: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Identifiability:
     """How well a fit is determined by its data.
 
@@ -59,10 +59,11 @@ class Identifiability:
         c_N G_Phi: the same for Phi's functions, pair by pair, with c_N = (N - 1)/N^2.
     coercivity : float
         The largest c with A >= c diag(G_V, c_N G_Phi), on functions that the data reached. The theory asks for more
-        than 0, and bounds it from below by 1 minus the correlation of the forces of V and Phi (paper, Proposition on
-        coercivity for joint estimation).
+        than 0, and bounds it from below by 1 minus the correlation of the forces of V and Phi, where that is below 1
+        (paper, Proposition on coercivity for joint estimation).
     correlation : float
-        Largest 2 |cross force of V and Phi| relative to V's own and the pairs' own.
+        Largest 2 |cross force of V and Phi| relative to V's own and the pairs' own. Forces of many neighbours add up,
+        so this may be more than 1; the bound says nothing then.
     smallest_eigenvalues : dict
         Of A ("all"), G_V ("external") and c_N G_Phi ("interaction").
     trade_off : TradeOff or None
@@ -88,9 +89,11 @@ class Identifiability:
         return "\n".join((
             f"condition numbers: {numbers}",
             f"parameters that the data determine: V {self.effective[0]:.1f}, Phi {self.effective[1]:.1f}",
-            f"coercivity constant: {self.coercivity:.3g}",
+            f"coercivity constant: {self.coercivity:.3g} (1 if V and Phi do not mix, 0 if data cannot tell them apart)",
             *self.sentences,
         ))  # fmt: skip
+
+    __repr__ = __str__
 
 
 def identifiability(fitted: Any) -> Identifiability:

@@ -61,7 +61,7 @@ class RadialSplines(Basis):
     upper: float | None = None
     cutoff: float | None = None
     flat_center: bool = False
-    knots: tuple[float, ...] | None = None
+    knots: tuple[float, ...] | None = field(default=None, repr=False)  # too many to read
     center: Center = None
     follow_data: bool = False
     _cells: int = field(default=4096, repr=False)

@@ -47,6 +47,8 @@ class SelfTest(LeastSquares):
         Coefficients, external first, in the bases ``external_basis_`` and ``interaction_basis_``.
     covariance_ : (K, K) or None
         Of the coefficients: the posterior's, or the sandwich A^-1 S A^-1; None for a single run in a single window.
+    freedom_ : float
+        Independent parts of the data less what was fitted.
     explored_ : (range, range)
         Distances (or corners) that V and Phi were seen at.
     posterior_ : Posterior or None
