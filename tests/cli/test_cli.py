@@ -1,6 +1,7 @@
 """The command line as a user meets it: results, messages, exit codes, and files left alone."""
 
 import contextlib
+import functools
 import json
 import os
 import signal
@@ -181,7 +182,9 @@ def test_force_overwrites(data_file):
 
 def test_interrupting_leaves_no_file(tmp_path):
     command = [sys.executable, "-m", "trackless.cli", "simulate", "reference", "-o", "data.npz", "--runs", "100000"]
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    listening = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # even where the tests do not listen
+    pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(command, cwd=tmp_path, preexec_fn=listening, **pipes)
     try:
         time.sleep(6)
         for _ in range(10):  # as a user would, again if nothing happened: while modules load an interrupt may get lost

@@ -35,7 +35,7 @@ def covered(fitted, model, data):
 def test_accuracy_and_coverage_without_a_truth(make, interval, most):
     model = make()
     errors, shares = [], []
-    for seed in range(3):
+    for seed in range(2 if make is tl.models.smoothness else 3):  # steps of the force take time to simulate
         data = tl.simulate(model, runs=600, step=1e-3, observe_every=interval, accurate=True, seed=seed)
         fitted = tl.fit(data, sigma=1.0, external="radial", interaction="radial")
         errors.append(tl.gradient_errors(fitted, model, data))
@@ -59,8 +59,8 @@ def test_intervals_of_oracle_coefficients_cover_the_truth():
 def test_no_interaction_is_not_found():
     trap = tl.Model("trap", tl.models.reference().external_basis, None, (-0.5, 2.0))
     found = []
-    for seed in range(6):
+    for seed in range(4):
         data = tl.simulate(trap, runs=200, step=1e-3, observe_every=0.02, accurate=True, seed=seed)
         fitted = tl.fit(data, sigma=1.0, external="radial", interaction="radial")
         found.append(fitted.findings_.log_bayes_factors[1] > 3)
-    assert sum(found) <= 1
+    assert not any(found)

@@ -57,12 +57,12 @@ def test_snapshots_and_moments_agree():
     model = tl.models.reference()
     data = tl.simulate(model, runs=200, step=1e-3, observe_every=2e-2, seed=5)
     errors, losses = [], []
-    for settings in ({"route": "moments"}, {"route": "snapshots", "steps": 24, "batch": 16}):
+    for settings in ({"route": "moments"}, {"route": "snapshots", "steps": 16, "batch": 16}):
         fitted = tl.NeuralSelfTest(sigma=1.0, networks=1, **settings).fit(data)
         score = tl.gradient_errors(fitted, model, data)
         errors.append([score.external, score.interaction])
         losses.append(fitted.loss_)
-    # Measured: 5.9 and 8.3 % on moments, 2.2 and 8.6 % on snapshots.
+    # Measured with 24 epochs: 5.9 and 8.3 % on moments, 2.2 and 8.6 % on snapshots.
     assert errors[1][0] < 1.5 * errors[0][0] < 0.12
     assert errors[1][1] < 1.5 * errors[0][1] < 0.16
     assert losses[1] < 0.99 * losses[0]  # losses are negative: within 1 % of the moment route's
