@@ -68,8 +68,8 @@ class Posterior:
         Equations that were used: of functions that the data reached.
     deviations : (draws, K) or None
         Errors of the coefficients drawn from what is left of the uncertainty.
-    missed : tuple of (Missed or None)
-        For each family that is not left out: what its functions cannot show.
+    missed : (Missed or None, Missed or None)
+        What the functions of V and of Phi cannot show.
     """
 
     coef: Array
@@ -81,7 +81,7 @@ class Posterior:
     noise: Array
     heard: NDArray[np.bool_]
     deviations: Array | None = None
-    missed: tuple[Missed | None, ...] = ()
+    missed: tuple[Missed | None, Missed | None] = (None, None)
 
     def solved(self, matrix: Array, vector: Array) -> Array:
         """Coefficients (K,) of other equations of the same kind, with the same prior and noise."""
@@ -95,9 +95,8 @@ class Posterior:
 
     def spread(self, matrix: Array, measured: Array) -> Array:
         """Covariance (K, K) of such coefficients, (1 - G A) C (1 - G A)^T + G S G^T, with S as measured (K, K)."""
-        gain = self.gain(matrix)
-        missed = np.eye(len(matrix)) - gain @ matrix[self.heard]
-        return missed @ self.prior @ missed.T + gain @ measured[np.ix_(self.heard, self.heard)] @ gain.T
+        heard = self.heard
+        return _spread(self.gain(matrix), matrix[heard], self.prior, measured[np.ix_(heard, heard)])
 
 
 def posterior(
@@ -153,8 +152,8 @@ def posterior(
         free = max(count - found.effective, 0.5 * count)  # what was fitted took its part of the scatter
         measured = units.scatter(coef, heard) + systematic
         covariance, deviations = problem.averaged(h, measured * count / free)
-        missed = tuple(prior.missed(own) for prior, own in zip(problem.priors, problem.split(h), strict=True))
-        return replace(found, covariance=covariance, deviations=deviations, missed=missed)
+        missed = {role: prior.missed(own) for (role, prior), own in zip(priors.items(), problem.split(h), strict=True)}
+        return replace(found, covariance=covariance, deviations=deviations, missed=(missed.get(0), missed.get(1)))
 
 
 def log_bayes_factor(units: Units, families: tuple[Basis | None, Basis | None], found: Posterior, role: int) -> float:
@@ -181,6 +180,12 @@ def log_bayes_factor_of_all(units: Units, found: Posterior) -> float:
     white = solve_triangular(root, vector[found.heard], lower=True)
     constant = np.log(np.diag(root)).sum() + 0.5 * len(white) * np.log(2 * np.pi)
     return found.log_evidence + float(0.5 * white @ white + constant)
+
+
+def _spread(gain: Array, matrix: Array, prior: Array, noise: Array) -> Array:
+    """Covariance (K, K) of coefficients that ``gain`` (K, E) makes of E equations with such noise (E, E)."""
+    smoothed = np.eye(len(prior)) - gain @ matrix
+    return smoothed @ prior @ smoothed.T + gain @ noise @ gain.T
 
 
 def slices_of(families: tuple[Basis | None, Basis | None]) -> dict[int, slice]:
@@ -299,8 +304,7 @@ class _Problem:
         reached = self.equations @ prior
         factor = self._factor(reached)
         gain = cho_solve(factor, reached).T
-        missed = np.eye(len(prior)) - gain @ self.equations
-        covariance = missed @ prior @ missed.T + gain @ noise @ gain.T
+        covariance = _spread(gain, self.equations, prior, noise)
         return self._value(h, factor, cho_solve(factor, self.right)), gain @ self.right, covariance
 
     def _value(self, h: Array, factor: tuple[Array, bool], explained: Array) -> float:

@@ -57,7 +57,7 @@ def slope(
     seen = (grid >= low_seen) & (grid <= high_seen)
     if truth is not None:
         axis.plot(grid, truth.slope(grid), color=TRUTH, lw=5, alpha=0.25, label="truth", solid_capstyle="round")
-    last = list(curves)[-1:]
+    last = list(curves)[-1]
     for color, style, (label, potential) in zip(COLORS, ("-", "--", "-.", ":"), curves.items(), strict=False):
         axis.plot(grid, potential.slope(grid), color=color, lw=2, ls=style, label=label)
         if potential.uncertainty is not None:
@@ -65,7 +65,7 @@ def slope(
             known = np.isfinite(lower)
             axis.fill_between(
                 grid[known], lower[known], upper[known], color=color, alpha=0.2, lw=0, zorder=1,
-                label="95 % band" if [label] == last else None,
+                label="95 % band" if label == last else None,
             )  # fmt: skip
     reference = [truth] if truth is not None else list(curves.values())
     values = np.concatenate([p.slope(grid[seen]) for p in reference])

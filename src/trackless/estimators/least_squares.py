@@ -178,8 +178,7 @@ class LeastSquares(Saving, ABC):
         found = self.posterior_
         uncertainty = Uncertainty(basis, self.covariance_[part, part], explored, self.freedom_)
         if found is not None and found.deviations is not None:
-            missed = found.missed[role if self.external_basis_ is not None else 0]
-            uncertainty = replace(uncertainty, deviations=found.deviations[:, part], missed=missed)
+            uncertainty = replace(uncertainty, deviations=found.deviations[:, part], missed=found.missed[role])
         return with_uncertainty(potential, uncertainty)
 
     def _moments(self, data: Snapshots | Moments) -> tuple[Moments, tuple[Range | None, Range | None]]:

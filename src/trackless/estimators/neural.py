@@ -12,6 +12,7 @@ from trackless.accumulation import accumulate, check_snapshots
 from trackless.basis import Basis, Center, closed_center, placed
 from trackless.estimators.least_squares import checked_sigma, explored_range
 from trackless.estimators.saving import Saving
+from trackless.evidence import slices_of
 from trackless.exploration import explore
 from trackless.moments import Moments, rule_index
 from trackless.networks import Network, Perceptron, RadialNetwork, check_activation
@@ -321,14 +322,10 @@ class NeuralSelfTest(Saving):
 
     def _set_uncertainty(self) -> None:
         """Bands, from the covariance of the networks' spline coefficients."""
-        first = 0
         bases = (self.external_basis_, self.interaction_basis_)
-        for potential, basis, explored in zip((self.external_, self.interaction_), bases, self.explored_, strict=True):
-            if potential is None or basis is None:
-                continue
-            part = slice(first, first + basis.size)
-            first += basis.size
-            if explored is not None:
+        for role, part in slices_of(bases).items():
+            potential, basis, explored = (self.external_, self.interaction_)[role], bases[role], self.explored_[role]
+            if potential is not None and basis is not None and explored is not None:
                 with_uncertainty(potential, Uncertainty(basis, self.covariance_[part, part], explored, self.freedom_))
 
     def _mean(
