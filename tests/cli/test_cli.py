@@ -1,7 +1,6 @@
 """The command line as a user meets it: results, messages, exit codes, and files left alone."""
 
 import contextlib
-import functools
 import json
 import os
 import signal
@@ -181,10 +180,12 @@ def test_force_overwrites(data_file):
 
 
 def test_interrupting_leaves_no_file(tmp_path):
-    command = [sys.executable, "-m", "trackless.cli", "simulate", "reference", "-o", "data.npz", "--runs", "100000"]
-    listening = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # even where the tests do not listen
+    # The program listens to interrupts even where the tests themselves, started in the background, do not.
+    listening = "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
+    program = f"{listening} runpy.run_module('trackless.cli', run_name='__main__')"
+    command = [sys.executable, "-c", program, "simulate", "reference", "-o", "data.npz", "--runs", "100000"]
     pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    process = subprocess.Popen(command, cwd=tmp_path, preexec_fn=listening, **pipes)
+    process = subprocess.Popen(command, cwd=tmp_path, **pipes)
     try:
         time.sleep(6)
         for _ in range(10):  # as a user would, again if nothing happened: while modules load an interrupt may get lost
