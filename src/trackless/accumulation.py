@@ -15,7 +15,7 @@ from trackless.basis import Basis
 from trackless.exploration import explore
 from trackless.matching import Matching, Tally
 from trackless.moments import Moments, block_bytes, bounded_blocks, pair_rule
-from trackless.pieces import Task, batches, tasks
+from trackless.pieces import Task, batches, block_cuts, spans, tasks
 from trackless.quadrature import RULES, STRIDES
 from trackless.snapshots import Snapshots
 from trackless.space import half_box, side_lengths
@@ -73,7 +73,7 @@ def accumulate(
         b.table(snapshots.dim) if b is not None else empty_table(snapshots.dim) for b in (external, interaction)
     )
     moments = _empty(snapshots, external, interaction, coupling, windows, blocks, matching)
-    work = list(batches(tasks(snapshots, moments)))
+    work = list(batches(tasks(snapshots, block_cuts(snapshots.runs, moments.blocks), moments.windows)))
     for batch in _progress.track(work, "accumulating", len(work)):
         _add_batch(moments, snapshots, batch, tables, matching)
     return moments
@@ -165,18 +165,20 @@ def _empty(
         )
     kept = bounded_blocks(snapshots.runs, size, pair_size, windows, blocks)
     shape = (kept, windows, len(STRIDES), len(RULES))
+    cuts = block_cuts(snapshots.runs, kept)
     return Moments(
         external=external,
         interaction=interaction,
         coupling=coupling,
         dim=snapshots.dim,
+        dynamics="continuous",
         quadratic=np.zeros((*shape, size, size)),
         pair=np.zeros((kept, windows, pair_size, pair_size)),
         diffusion=np.zeros((*shape, size)),
         energy=np.zeros((kept, windows, size)),
         weight=np.zeros(shape),
-        runs=np.zeros(kept, dtype=np.int64),
-        span=np.zeros((kept, windows, 2)),
+        runs=np.diff(cuts),
+        span=np.stack([spans(snapshots, int(run), windows) for run in cuts[:-1]]),
         matching=matching.method if matching is not None else "",
         work=np.zeros((kept, windows, size if matching is not None else 0)),
         tally=np.zeros((kept, windows, len(Tally._fields) if matching is not None else 0)),
@@ -245,7 +247,7 @@ def _run_task(
     usual = np.array([snapshots.usual_counts(m) for m in runs])
     by_run = energy.reshape(len(runs), frames, -1)
     first, last = (
-        by_run[:, i] * _usual_size(counts[:, i, None], usual, external.size, interaction.size) for i in (0, -1)
+        by_run[:, i] * usual_size(counts[:, i, None], usual, external.size, interaction.size) for i in (0, -1)
     )
     change = (last * piece.closes - first * piece.opens).sum(axis=0)
     if matching is not None:  # the particles that were followed stand for their snapshot
@@ -301,7 +303,7 @@ def _followed(
     return moves.displacement, moves.matched, np.array(tally)
 
 
-def _usual_size(n: NDArray[np.int64], usual: Array, external: int, interaction: int) -> Array:
+def usual_size(n: NDArray[np.int64], usual: Array, external: int, interaction: int) -> Array:
     """Factors (runs, K) that scale energies of a frame with n particles to the usual numbers of its run."""
     single = usual[:, :1] / np.maximum(n, 1)
     pairs = usual[:, 1:] / np.maximum(n * (n - 1), 1)

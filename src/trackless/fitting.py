@@ -16,6 +16,8 @@ from trackless.estimators.least_squares import checked_sigma
 from trackless.estimators.self_test import SelfTest
 from trackless.evidence import log_bayes_factor, log_bayes_factor_of_all
 from trackless.exploration import explore
+from trackless.goodness import ResidualTest
+from trackless.noise import first_guess
 from trackless.potentials import RadialPotential
 from trackless.radial_splines import RadialSplines
 from trackless.resolution import resolved_part
@@ -44,12 +46,15 @@ class Findings:
         Held-out scores of radial and other potentials, where that was asked.
     log_bayes_factors : tuple of (float or None)
         For V against no V, and for Phi against no Phi.
+    residual_test : ResidualTest or None
+        Whether the data look as if the fitted model had made them (not asked of discrete dynamics).
     sentences : tuple of str
         All of it in words.
     """
 
     comparison: Comparison | None
     log_bayes_factors: tuple[float | None, float | None]
+    residual_test: ResidualTest | None
     sentences: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -66,14 +71,16 @@ def fit(
     center: Center | Literal["auto"] = "auto",
     quadrature: str = "auto",
     resolve: str | None = "auto",
+    dynamics: str = "continuous",
+    debias: bool = False,
 ) -> SelfTest:
     """Learn V and Phi with error bars, without a basis, a strength of regularisation or a truth to choose.
 
     Parameters
     ----------
     snapshots : Snapshots
-    sigma : float
-        Noise intensity of dX = -force dt + sigma dW (sigma^2 = 2 D).
+    sigma : float or None
+        Noise intensity of dX = -force dt + sigma dW (sigma^2 = 2 D); None finds it from the data, with an error.
     external, interaction : "auto", "radial", "free", Basis or None
         "auto" asks the data whether the potential depends on the distance only (in two dimensions; elsewhere it is
         taken to be radial, and the findings say so). "free" does not assume it. None leaves the potential out.
@@ -87,6 +94,10 @@ def fit(
         Rule for the time integrals; "auto" is the cubic one where intervals are of similar length.
     resolve : "auto" or None
         Whether the start of the runs may be left out where the motion is too fast for the snapshots.
+    dynamics : "continuous" or "discrete"
+        "discrete": snapshots are single steps X' = X - force dt + sigma sqrt(dt) Z, of which nothing is approximated.
+    debias : bool
+        Remove the errors that coarse intervals make by simulating the fitted model (takes a minute).
 
     Returns
     -------
@@ -101,31 +112,40 @@ def fit(
     >>> lower, upper = fitted.interaction_.band([0.6, 0.9])
     >>> bool((lower < upper).all())
     True
+    >>> fitted.findings_.residual_test.passed
+    True
     """
     if not isinstance(snapshots, Snapshots):
         raise InputError(f"fit: expected Snapshots, got {type(snapshots).__name__}; wrap arrays in tl.Snapshots")
-    sigma = checked_sigma(sigma)
+    if sigma is not None:
+        sigma = checked_sigma(sigma)
     for name, wanted in (("external", external), ("interaction", interaction)):
         if not (wanted is None or isinstance(wanted, Basis) or wanted in ("auto", "radial", "free")):
             raise InputError(f"{name}: expected 'auto', 'radial', 'free', a basis or None, got {wanted!r}")
     check_snapshots(snapshots, coupling, interaction is not None)
     sentences: list[str] = []
     place = _place(snapshots, center) if external is not None else None
+    guess = sigma if sigma is not None else first_guess(snapshots, coupling)
     shared: dict[str, Any] = {
-        "sigma": sigma, "quadrature": quadrature, "regularization": "evidence", "coupling": coupling,
+        "sigma": guess, "quadrature": quadrature, "regularization": "evidence", "coupling": coupling,
     }  # fmt: skip
+    final = SelfTest(**shared | {"sigma": sigma, "dynamics": dynamics, "debias": debias})
+    final._check_settings()  # before the work that comes first
     bases = _Bases(external, interaction, place, cutoff)
-    used, resolution = resolved_part(snapshots, resolve, sigma, coupling, quadrature)
+    resolve = None if dynamics == "discrete" else resolve
+    used, resolution = resolved_part(snapshots, resolve, guess, coupling, quadrature)
     shapes, comparison = _shapes(used, bases, shared, sentences)
     if isinstance(external, str) and shapes[0] == "radial" and center == "auto":
         sentences.insert(0, _where(snapshots, place))
-    fitted = SelfTest(*_refined(used, bases, shapes, shared), **shared).fit(used)
+    families = _refined(used, bases, shapes, shared)
+    fitted = final.set_params(external=families[0], interaction=families[1]).fit(used)
+    test = fitted.residual_test(used) if dynamics == "continuous" else None
     fitted.resolve, fitted.resolution_ = resolve, resolution  # as if it had been asked itself
-    if resolution is not None:
-        sentences.append(resolution.sentence)
+    told = (resolution, fitted.noise_, fitted.debiasing_, test)
+    sentences += [found.sentence for found in told if found is not None]
     factors = _factors(fitted, sentences)
     sentences += fitted.identifiability().sentences
-    fitted.findings_ = Findings(comparison, factors, tuple(sentences))
+    fitted.findings_ = Findings(comparison, factors, test, tuple(sentences))
     return fitted
 
 

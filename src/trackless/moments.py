@@ -53,6 +53,9 @@ class Moments:
         The (closed) bases; coefficients are external first.
     coupling : "mean" or "sum"
     dim : int
+    dynamics : "continuous" or "discrete"
+        "discrete": equations of steps from one snapshot to the next, linearised at some coefficients; then they are
+        the same under every rule and stride, and hold no diffusion.
     quadratic : (blocks, windows, strides, rules, K, K)
         sum w N G under every quadrature rule, for all snapshots and for every second one.
     pair : (blocks, windows, K_Phi, K_Phi)
@@ -93,6 +96,7 @@ class Moments:
     interaction: Basis | None
     coupling: str
     dim: int
+    dynamics: str
     quadratic: Array
     pair: Array
     diffusion: Array
@@ -287,7 +291,7 @@ class Moments:
         )
 
 
-_SETTINGS = ("external", "interaction", "coupling", "dim", "matching")
+_SETTINGS = ("external", "interaction", "coupling", "dim", "dynamics", "matching")
 _ARRAYS = tuple(f.name for f in fields(Moments) if f.name not in _SETTINGS)
 
 

@@ -9,7 +9,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from trackless.moments import Moments
 from trackless.quadrature import RULES, STRIDES, every_rule
 from trackless.snapshots import Snapshots
 
@@ -51,26 +50,36 @@ class Task:
         return len(self.runs) * (self.piece.last - self.piece.first + 1) * self.particles
 
 
-def tasks(snapshots: Snapshots, moments: Moments) -> Iterator[Task]:
-    """Cut the data into tasks: consecutive runs of a block, in one piece of a window, with the same times."""
-    cuts = np.linspace(0, snapshots.runs, moments.blocks + 1).round().astype(int)
-    shared = _pieces(snapshots, 0, moments.windows) if snapshots.regular else None
-    for block, (begin, end) in enumerate(pairwise(cuts)):
-        moments.runs[block] = end - begin
+def tasks(snapshots: Snapshots, cuts: NDArray[np.int64], windows: int) -> Iterator[Task]:
+    """Cut the data into tasks: consecutive runs of a block, in one piece of a window, with the same times.
+
+    Block b holds the runs from ``cuts[b]`` to ``cuts[b + 1]``.
+    """
+    shared = _pieces(snapshots, 0, windows) if snapshots.regular else None
+    for block, (begin, end) in enumerate(pairwise(cuts.tolist())):
         for m in range(begin, end):
-            windows = shared or _pieces(snapshots, m, moments.windows)
-            if m == begin:
-                times = snapshots.times_of(m)
-                moments.span[block] = [(times[w[0].first], times[w[-1].last]) for w in windows]
-            elif shared:
+            if shared and m > begin:
                 break
+            pieces = shared or _pieces(snapshots, m, windows)
             particles = int(snapshots.counts_of(m).max())
-            for w, window in enumerate(windows):
+            for w, window in enumerate(pieces):
                 if shared and len(window) == 1:  # many runs in a task
                     yield from _together(Task((block, w), window[0], particles), range(begin, end))
                     continue
                 runs = range(begin, end) if shared else [m]
                 yield from (Task((block, w), piece, particles, [run]) for run in runs for piece in window)
+
+
+def block_cuts(runs: int, blocks: int) -> NDArray[np.int64]:
+    """First run of each of so many blocks, and the end of the last: (blocks + 1,)."""
+    return np.linspace(0, runs, blocks + 1).round().astype(np.int64)
+
+
+def spans(snapshots: Snapshots, run: int, windows: int) -> Array:
+    """First and last time of each window of a run: (windows, 2)."""
+    times = snapshots.times_of(run)
+    cuts = _window_cuts(times, windows)
+    return np.stack([times[cuts[:-1]], times[cuts[1:]]], axis=1)
 
 
 def _together(task: Task, runs: range) -> Iterator[Task]:
@@ -83,8 +92,13 @@ def _pieces(snapshots: Snapshots, run: int, windows: int) -> list[list[Piece]]:
     """The time windows of a run, each cut into pieces of bounded size."""
     times = snapshots.times_of(run)
     length = max(2, TASK_POINTS // max(1, int(snapshots.counts_of(run).max())))
-    cuts = np.linspace(0, len(times) - 1, windows + 1).round().astype(int)
+    cuts = _window_cuts(times, windows)
     return [_cut(times, int(a), int(b), length) for a, b in pairwise(cuts)]
+
+
+def _window_cuts(times: Array, windows: int) -> NDArray[np.int64]:
+    """Frames at which windows begin and end; neighbours share one."""
+    return np.linspace(0, len(times) - 1, windows + 1).round().astype(np.int64)
 
 
 def _cut(times: Array, begin: int, end: int, length: int) -> list[Piece]:

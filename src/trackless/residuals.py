@@ -6,10 +6,12 @@ snapshots adds noise of its own. The scatter of b - A theta over blocks and time
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 from scipy.ndimage import uniform_filter1d
 
 from trackless.moments import Moments
@@ -17,7 +19,24 @@ from trackless.moments import Moments
 Array = NDArray[np.float64]
 FLOOR = 1e-10  # eigenvalues of A below this part of the largest are as good as zero
 EVENED = 9  # neighbouring directions whose variances are averaged
+LEAST = 0.1  # part of the noise that correlations with what is estimated beside it may leave
 HEARD = 1e-5  # equations of functions with less than this part of the largest force say nothing
+
+
+@dataclass(frozen=True, eq=False)
+class Adjustment:
+    """What else is known of the right-hand side b of some normal equations.
+
+    Attributes
+    ----------
+    shift : (K,)
+        Taken off b: its bias.
+    covariance : (K, K)
+        Noise of b that is common to all parts of the data: of the shift, of an estimated sigma.
+    """
+
+    shift: Array
+    covariance: Array
 
 
 class Units(NamedTuple):
@@ -26,6 +45,8 @@ class Units(NamedTuple):
     matrices: Array
     vectors: Array
     weights: Array
+    common: Array | None = None
+    """covariance (K, K) of noise in b that all units share, so that their scatter does not show it"""
 
     @classmethod
     def of(cls, moments: Moments, sigma: float, quadrature: str) -> Units:
@@ -34,7 +55,11 @@ class Units(NamedTuple):
 
     def select(self, chosen: NDArray[np.bool_]) -> Units:
         """Some of them."""
-        return Units(self.matrices[chosen], self.vectors[chosen], self.weights[chosen])
+        return Units(self.matrices[chosen], self.vectors[chosen], self.weights[chosen], self.common)
+
+    def adjusted(self, by: Adjustment) -> Units:
+        """The same with another right-hand side and its noise."""
+        return self._replace(vectors=self.vectors - self.weights[:, None] * by.shift, common=by.covariance)
 
     def mean(self) -> tuple[Array, Array]:
         """A and b of all together."""
@@ -47,7 +72,8 @@ class Units(NamedTuple):
         Rows and columns of functions that are not ``heard`` (K,) are zero.
         """
         residuals = np.where(heard, self.vectors - self.matrices @ coef, 0.0) / self.weights.mean()
-        return residuals.T @ residuals / len(residuals) ** 2
+        scatter = residuals.T @ residuals / len(residuals) ** 2
+        return scatter if self.common is None else scatter + np.outer(heard, heard) * self.common
 
     def covariance(self, coef: Array, heard: NDArray[np.bool_]) -> Array:
         """The same, shrunk so that it can be inverted.
@@ -83,8 +109,20 @@ class Units(NamedTuple):
         back = own[:, None] * vectors * np.sqrt(sizes * typical)
         shrunk = back @ ((1 - share) * scatter + share * np.eye(len(scatter))) @ back.T
         result = np.zeros((len(heard), len(heard)))
-        result[np.ix_(heard, heard)] = shrunk / len(white)
+        shrunk = shrunk / len(white)
+        if self.common is not None:
+            shrunk = _plus(shrunk, self.common[np.ix_(heard, heard)])
+        result[np.ix_(heard, heard)] = shrunk
         return result
+
+
+def _plus(noise: Array, more: Array) -> Array:
+    """The sum of two covariances, the second of which may take off a part of the first, but not all of it."""
+    root = np.linalg.cholesky(noise)
+    half = solve_triangular(root, more, lower=True)
+    sizes, vectors = np.linalg.eigh(solve_triangular(root, half.T, lower=True))
+    back = root @ vectors
+    return (back * np.maximum(1 + sizes, LEAST)) @ back.T
 
 
 def _typical_variances(variances: Array) -> Array:

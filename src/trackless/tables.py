@@ -63,6 +63,30 @@ class TensorTable(NamedTuple):
     """number of functions"""
 
 
+class PolynomialTable(NamedTuple):
+    """x_k, then x_k x_l for k <= l, of positions relative to an origin: test functions for one particle."""
+
+    origin: Array
+    """(dim,)"""
+    scale: float
+    """a typical distance from it"""
+    size: int
+    """dim + dim (dim + 1) / 2"""
+
+
+class BumpTable(NamedTuple):
+    """Gaussian bumps: amplitude exp(-sum_k precision_k (x - centre)_k^2 / 2)."""
+
+    centres: Array
+    """(size, dim)"""
+    precision: Array
+    """(dim,)"""
+    amplitude: float
+    origin: Array
+    """(dim,), always 0"""
+    size: int
+
+
 class Pieces(NamedTuple):
     """One group of piecewise cubics on [bottom, top], before it is compressed into a table."""
 
@@ -153,7 +177,11 @@ def _with_edge(pieces: Pieces, radius: float) -> Pieces:
 
 def _hermite(functions: Sequence[RadialPotential], nodes: Array) -> Array:
     value = np.stack([f.profile(nodes) for f in functions], axis=1)
-    slope = np.stack([f.slope(nodes) for f in functions], axis=1)
+    return hermite(nodes, value, np.stack([f.slope(nodes) for f in functions], axis=1))
+
+
+def hermite(nodes: Array, value: Array, slope: Array) -> Array:
+    """Cubics (cells, functions, 4) through values and slopes (cells + 1, functions) at evenly spaced nodes."""
     h = nodes[1] - nodes[0]
     rise = np.diff(value, axis=0) / h
     quadratic = (3 * rise - 2 * slope[:-1] - slope[1:]) / h

@@ -198,7 +198,6 @@ def test_functions_that_are_not_finite():
 @pytest.mark.parametrize(
     ("sigma", "parts"),
     [
-        (None, ("the noise intensity is needed", "sigma")),
         (-1.0, ("at least 0", r"got -1\.0")),
         (np.nan, ("finite number", "nan")),
         ("one", ("expected a number", "one")),

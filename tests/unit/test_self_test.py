@@ -30,11 +30,12 @@ def fitted(data):
 
 def test_constructor_only_stores_its_arguments():
     nonsense = tl.SelfTest(
-        external=3, interaction="x", sigma=-1, quadrature="?", regularization=None, coupling=0, resolve=7
-    )
+        external=3, interaction="x", sigma=-1, quadrature="?", regularization=None, coupling=0, resolve=7,
+        dynamics=1, debias=2,
+    )  # fmt: skip
     assert nonsense.get_params() == {
         "external": 3, "interaction": "x", "sigma": -1, "quadrature": "?", "regularization": None, "coupling": 0,
-        "resolve": 7,
+        "resolve": 7, "dynamics": 1, "debias": 2,
     }  # fmt: skip
 
 

@@ -11,10 +11,12 @@ from numba import njit
 from numba.extending import overload
 
 from trackless._kernels import FAST
+from trackless._kernels.bumps import bump_one_body, bump_pair_sums
+from trackless._kernels.polynomials import polynomial_one_body
 from trackless._kernels.products import add_products
 from trackless._kernels.radial import radial_one_body, radial_pair_sums
 from trackless._kernels.tensor import tensor_one_body, tensor_pair_sums
-from trackless.tables import RadialTable, TensorTable
+from trackless.tables import BumpTable, PolynomialTable, RadialTable, TensorTable
 
 PARTICLES = 128  # particles of several small snapshots worked on together
 PAIRS = 576  # pairs worked on together, at least one row of the pair matrix
@@ -44,7 +46,14 @@ def _one_body(table, x, starts, snapshots, columns, force, energy, diffusion, ro
     def tensor(table, x, starts, snapshots, columns, force, energy, diffusion, room):
         tensor_one_body(table, x, starts, snapshots, columns, force, energy, diffusion)
 
-    return {RadialTable: radial, TensorTable: tensor}.get(_kind(table))
+    def polynomial(table, x, starts, snapshots, columns, force, energy, diffusion, room):
+        polynomial_one_body(table, x, starts, snapshots, columns, force, energy, diffusion)
+
+    def bumps(table, x, starts, snapshots, columns, force, energy, diffusion, room):
+        bump_one_body(table, x, starts, snapshots, columns, force, energy, diffusion)
+
+    kinds = {RadialTable: radial, TensorTable: tensor, PolynomialTable: polynomial, BumpTable: bumps}
+    return kinds.get(_kind(table))
 
 
 @overload(pair_sums, jit_options={"fastmath": FAST})
@@ -59,7 +68,10 @@ def _pair_sums(table, x, starts, snapshots, lengths, scales, base, columns, forc
     def tensor(table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion, pair, room):
         tensor_pair_sums(table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion, pair)
 
-    return {RadialTable: radial, TensorTable: tensor}.get(_kind(table))
+    def bumps(table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion, pair, room):
+        bump_pair_sums(table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion)
+
+    return {RadialTable: radial, TensorTable: tensor, BumpTable: bumps}.get(_kind(table))
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)

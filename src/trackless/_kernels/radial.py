@@ -139,7 +139,7 @@ def radial_pair_sums(
     """Add the interaction functions, numbered from ``base`` on, of all pairs within each snapshot.
 
     Pairs are taken in chunks of whole rows of the pair matrices; ``segments`` says which pairs of a chunk
-    belong to which snapshot.
+    belong to which snapshot. An empty ``pair`` says that the pair part is not wanted.
     """
     room = offsets.shape[1]
     s = 0
@@ -184,7 +184,7 @@ def radial_pair_sums(
                     table, scales, base, columns, force, energy, diffusion, pair, offsets, cells, work, slopes, of_i,
                     of_j, segments, pieces,
                 )  # fmt: skip
-        if table.dense:
+        if table.dense and pair.shape[0] > 0:
             dense_pair_part(table, offsets, count, scales[0], slopes, work, rows, pair)
 
 
@@ -223,6 +223,7 @@ def local_pair_sums(
     dim = offsets.shape[0]
     first = table.first
     width = table.coef.shape[0]
+    paired = pair.shape[0] > 0
     for c in range(pieces):
         begin, end = segments[c, 1], segments[c + 1, 1]
         scale = scales[segments[c, 0]]
@@ -240,8 +241,9 @@ def local_pair_sums(
                     push = slope * offsets[k, p]
                     force[f, k * columns + i] += push
                     force[f, k * columns + j] -= push
-                for b in range(a + 1):
-                    pair[start + a, start + b] += factor * slopes[a, p] * slopes[b, p]
+                if paired:
+                    for b in range(a + 1):
+                        pair[start + a, start + b] += factor * slopes[a, p] * slopes[b, p]
 
 
 @njit(fastmath=FAST)

@@ -108,7 +108,7 @@ def tensor_pair_sums(table, x, starts, snapshots, lengths, scales, base, columns
                     for k in range(dim):
                         force[base + f, k * columns + i] += scale * gradient[a, k]
                         force[base + f, k * columns + j] -= scale * gradient[a, k]
-                    for b in range(count):
+                    for b in range(count if pair.shape[0] > 0 else 0):
                         if 0 <= index[b] <= f:
                             total = 0.0
                             for k in range(dim):

@@ -31,7 +31,8 @@ def fit(
     sigma: Annotated[
         float | None,
         typer.Option(
-            help="Noise intensity; sigma^2 = 2 D. The self-test needs it; matching estimates it.", show_default=False
+            help="Noise intensity; sigma^2 = 2 D. Left out, it is found from the data (networks need it).",
+            show_default=False,
         ),
     ] = None,
     method: Annotated[
@@ -61,6 +62,12 @@ def fit(
     quadrature: Annotated[
         str | None, typer.Option(help="Time integration: auto (cubic on even times), trapezoid, left or cubic.")
     ] = None,
+    dynamics: Annotated[
+        str | None, typer.Option(help="continuous (default); or discrete: every snapshot is one step of the motion.")
+    ] = None,
+    debias: Annotated[
+        bool, typer.Option("--debias", help="Remove the errors of coarse intervals by simulating the fit.")
+    ] = False,
     max_distance: Annotated[
         float | None, typer.Option(help="When matching: moves longer than this are not believed.")
     ] = None,
@@ -91,7 +98,7 @@ def fit(
         estimator, assumed = plan(
             Options(
                 method, sigma, external, interaction, center, truth, quadrature, max_distance, regularization, coupling,
-                route, seed,
+                route, seed, dynamics, debias,
             )
         )  # fmt: skip
         snapshots = tl.read(data if len(data) > 1 else data[0], dt=dt)
@@ -128,12 +135,17 @@ def _coefficients(fitted: Any, truth: Any) -> dict[str, dict[str, float | None]]
 def _summary(method: Method, fitted: Any, truth: Any) -> dict[str, Any]:
     """What --json prints."""
     shared = {"method": method.value, "loss": fitted.loss_, "sigma": fitted.sigma_}
+    noise = getattr(fitted, "noise_", None)
+    if noise is not None:
+        shared["sigma_error"] = noise.error if noise.known else None
     if method is Method.neural:
         held_out = [float(curve[best, 1]) for curve, best in zip(fitted.curves_, fitted.stopped_, strict=True)]
         return shared | {"route": fitted.route_, "stopped": fitted.stopped_, "held_out_losses": held_out}
     if method is Method.auto:
         left_out = fitted.resolution_.left_out if fitted.resolution_ is not None else 0
         shared |= {"findings": fitted.findings_.sentences, "left_out": left_out, "slopes": _slopes(fitted)}
+        test = fitted.findings_.residual_test
+        shared |= {"residual_test": {"p_value": test.p_value, "passed": test.passed}} if test is not None else {}
         told = fitted.identifiability()
         return shared | {
             "effective_parameters": fitted.posterior_.effective, "condition_numbers": told.condition_numbers,
@@ -160,8 +172,10 @@ def _print(method: Method, fitted: Any, truth: Any, snapshots: Any, given_sigma:
         _print_training(fitted)
         return
     if method is Method.auto:
+        test = fitted.findings_.residual_test
         for sentence in fitted.findings_.sentences:
-            console.print(f"- {sentence}", highlight=False)
+            wrong = test is not None and not test.passed and sentence == test.sentence
+            console.print(f"- {escape(sentence)}", highlight=False, style="bold red" if wrong else None)
         console.print(
             f"loss {fitted.loss_:.5g}; the data determine {fitted.posterior_.effective:.0f} parameters", highlight=False
         )
@@ -172,6 +186,9 @@ def _print(method: Method, fitted: Any, truth: Any, snapshots: Any, given_sigma:
         console.print(
             "[yellow]The data hardly tell these functions apart: use fewer, or do not trust details.[/yellow]"
         )
+    for found in (getattr(fitted, "noise_", None), getattr(fitted, "debiasing_", None)):
+        if found is not None:
+            console.print(f"- {found.sentence}", highlight=False)
     if method.follows:
         origin = "given" if given_sigma else "from the residuals"
         console.print(f"{fitted.matching_report_}\nsigma {fitted.sigma_:.4g} ({origin})", highlight=False)

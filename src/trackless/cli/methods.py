@@ -47,6 +47,8 @@ class Options(NamedTuple):
     coupling: str
     route: str | None
     seed: int | None
+    dynamics: str | None
+    debias: bool
 
 
 class Plan(NamedTuple):
@@ -67,8 +69,14 @@ def plan(options: Options) -> Plan:
         _only(options.quadrature, "--quadrature", f"belongs to the self-test, not to --method {method.value}")
     if not method.follows or method is Method.labeled:
         _only(options.max_distance, "--max-distance", f"--method {method.value} does no matching")
-    if not method.follows and options.sigma is None:
-        raise typer.BadParameter("the self-test needs the noise intensity (sigma^2 = 2 D)", param_hint="--sigma")
+    if method is Method.neural and options.sigma is None:
+        raise typer.BadParameter(
+            "networks need the noise intensity (sigma^2 = 2 D); trackless fit without --method finds it",
+            param_hint="--sigma",
+        )
+    if method not in (Method.auto, Method.self_test):
+        _only(options.dynamics, "--dynamics", f"belongs to auto and self-test, not to {method.value}")
+        _only(options.debias or None, "--debias", f"belongs to auto and self-test, not to {method.value}")
     if method is not Method.neural:
         for name in ("route", "seed"):
             _only(getattr(options, name), f"--{name}", f"belongs to --method neural, not to {method.value}")
@@ -109,10 +117,19 @@ def _door(options: Options) -> Plan:
     estimator = _Door(
         wanted | {
             "sigma": options.sigma, "coupling": options.coupling, "center": place,
-            "quadrature": options.quadrature or "auto",
+            "quadrature": options.quadrature or "auto", **_time(options),
         }
     )  # fmt: skip
-    return Plan(estimator, f"{options.coupling} coupling; the rest is asked of the data")
+    return Plan(estimator, f"{options.coupling} coupling{_time_in_words(options)}; the rest is asked of the data")
+
+
+def _time(options: Options) -> dict[str, Any]:
+    return {"dynamics": options.dynamics or "continuous", "debias": options.debias}
+
+
+def _time_in_words(options: Options) -> str:
+    steps = ", snapshots are single steps" if options.dynamics == "discrete" else ""
+    return steps + (", bias removed by simulation" if options.debias else "")
 
 
 def _least_squares(options: Options) -> Plan:
@@ -134,7 +151,8 @@ def _least_squares(options: Options) -> Plan:
     shared = {"sigma": options.sigma, "regularization": strength, "coupling": options.coupling}
     rule = options.quadrature or "trapezoid"
     if method is Method.self_test:
-        estimator, how = tl.SelfTest(*families, quadrature=rule, **shared), f"{rule} rule"
+        estimator = tl.SelfTest(*families, quadrature=rule, **shared, **_time(options))
+        how = f"{rule} rule" + _time_in_words(options)
     elif method is Method.labeled:
         estimator, how = tl.LabeledMLE(*families, **shared), "particles followed by label"
     else:

@@ -65,13 +65,20 @@ class LeastSquares(Saving, ABC):
     def fit(self, X: Snapshots | Moments, y: Any = None) -> Self:
         """Learn the potentials from snapshots, or from moments accumulated earlier (their bases are used)."""
         self._check_settings()
-        data, prepared = self._prepared(X) if isinstance(X, Snapshots) else (X, {})
-        moments, explored = self._moments(data)
+        data, prepared = self._prepared(X) if isinstance(X, Snapshots) else (X, self._unprepared(X))
+        vars(self).update(prepared)
+        moments, self.explored_ = self._moments(data)
+        self._learn(moments)
+        if isinstance(data, Snapshots):
+            self._refine(data)
+        return self
+
+    def _learn(self, moments: Moments) -> None:
+        """Solve for the coefficients, and everything that follows from them."""
         equations = self._equations(moments)
         solution, covariance, found = self._learnt(moments, equations)
         self.moments_ = moments
         self.external_basis_, self.interaction_basis_ = moments.external, moments.interaction
-        self.explored_ = explored
         self.solution_, self.posterior_ = solution, found
         self.coef_, self.covariance_ = solution.coef, covariance
         self.lambda_ = solution.ridge
@@ -80,9 +87,10 @@ class LeastSquares(Saving, ABC):
         self.condition_numbers_ = condition_numbers(equations)
         fitted = found.effective if found is not None else len(self.coef_)
         self.freedom_ = max(moments.blocks * moments.windows - fitted, 1.0)
-        vars(self).update(prepared)
         self._set_potentials()
-        return self
+
+    def _refine(self, snapshots: Snapshots) -> None:
+        """Go over the data again with what was learnt, where settings ask for it."""
 
     def _check_settings(self) -> None:
         self._check()
@@ -107,6 +115,10 @@ class LeastSquares(Saving, ABC):
     def _prepared(self, snapshots: Snapshots) -> tuple[Snapshots, dict[str, Any]]:
         """The part of the data that is used, and attributes that say so."""
         return snapshots, {}
+
+    def _unprepared(self, given: Any) -> dict[str, Any]:
+        """The same attributes where moments were given, which leave no choice."""
+        return {}
 
     def _errors(self, moments: Moments) -> Callable[[Array], Array] | None:
         """Estimates (units, K) of systematic errors of the equations, given the coefficients."""

@@ -19,12 +19,16 @@ import numpy as np
 from trackless import (
     basis,
     comparison,
+    debiasing,
     evidence,
     fitting,
+    goodness,
     networks,
+    noise,
     potentials,
     priors,
     radial_splines,
+    residuals,
     resolution,
     shapes,
     solvers,
@@ -44,7 +48,7 @@ SAVED_BLOCKS = 64  # of a fit's moments
 VERSION = 3  # 2: moments may hold displacements; 3: pair parts by one rule
 _MODULES = (
     shapes, potentials, networks, basis, radial_splines, tensor_splines, solvers, priors, evidence, resolution,
-    comparison, fitting,
+    comparison, fitting, residuals, noise, debiasing, goodness,
 )  # fmt: skip
 _DATACLASSES: dict[str, type] = {
     cls.__name__: cls

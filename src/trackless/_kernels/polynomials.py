@@ -1,0 +1,29 @@
+"""Polynomials of degree 1 and 2 in the coordinates: the smoothest test functions there are."""
+
+from __future__ import annotations
+
+from numba import njit
+
+from trackless._kernels import FAST
+
+
+@njit(fastmath=FAST)
+def polynomial_one_body(table, x, starts, snapshots, columns, force, energy, diffusion):
+    """Add x_k, then x_k x_l for k <= l, relative to the origin in units of the scale, of a batch of snapshots."""
+    dim = x.shape[0]
+    inverse = 1.0 / table.scale
+    for s in range(snapshots):
+        for i in range(starts[s], starts[s + 1]):
+            f = dim
+            for k in range(dim):
+                a = (x[k, i] - table.origin[k]) * inverse
+                energy[s, k] += a
+                force[k, k * columns + i] += inverse
+                for m in range(k, dim):
+                    b = (x[m, i] - table.origin[m]) * inverse
+                    energy[s, f] += a * b
+                    force[f, k * columns + i] += b * inverse
+                    force[f, m * columns + i] += a * inverse
+                    if m == k:
+                        diffusion[f] += 2.0 * inverse * inverse
+                    f += 1

@@ -1,0 +1,345 @@
+"""How test energies change, window by window and interval by interval, beside what a fit says they should.
+
+With forces from theta, the energy H of any test function obeys dH = (s D - P) dt + noise, where s = sigma^2/2, D is
+the sum of its Laplacians and P = sum_i grad_i H . force_i. Two things follow that no fit has used up:
+
+- on every time window, the mean of H(end) - H(start) - integral of (s D - P) is zero (MATH: sigma can be learnt too);
+- on every interval, R = change of H - dt (mean of s D - P at both ends) has the covariance sigma^2 dt Gamma, with
+  Gamma_kl = sum_i grad_i H_k . grad_i H_l: the quadratic variation. Drift at both ends takes away what is of first
+  order in dt: what remains is of the order dt^2, and is extrapolated from strides 1 and 2.
+
+Test functions are as smooth as can be (polynomials of degree 2, broad Gaussians of distances): rough ones have larger
+errors of every kind. One pass over the data keeps small sums, per block and window.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import block_diag, solve_triangular
+
+from trackless import _progress, _threads
+from trackless._errors import InputError
+from trackless._kernels.energies import energy_series
+from trackless.accumulation import FEW_BLOCKS, usual_size
+from trackless.basis import Basis, RadialFunctions
+from trackless.exploration import explore
+from trackless.pieces import Task, batches, block_cuts, spans, tasks
+from trackless.quadrature import RULES, STRIDES, rule_named
+from trackless.shapes import Gaussian, Power
+from trackless.snapshots import Snapshots
+from trackless.space import half_box, side_lengths
+from trackless.tables import PolynomialTable, RadialTable, empty_table
+
+Array = NDArray[np.float64]
+WINDOWS = 8
+BLOCKS = 256
+FEWEST_INTERVALS = 4  # in a window
+BROAD = (1.5, 0.8)  # widths of Gaussians of pair distances, in units of their root mean square
+BOXED = (0.5, 0.3)  # and in a periodic box, in units of the cutoff
+USED_UP = 0.05  # a direction with less than this part of its noise left has been fitted
+SMOOTH = 4  # power of (1 - (r/cutoff)^2) that makes them vanish there
+
+
+@dataclass(frozen=True)
+class Tests:
+    """Test functions for single particles and pairs.
+
+    Attributes
+    ----------
+    external : PolynomialTable or RadialTable
+        Polynomials of the coordinates; none in a periodic box.
+    interaction : RadialTable
+    steady : (E,) bool
+        Which of them are so smooth that their quadratic variation is looked at.
+    names : tuple of str
+    """
+
+    external: PolynomialTable | RadialTable
+    interaction: RadialTable
+    steady: NDArray[np.bool_]
+    names: tuple[str, ...]
+
+
+def tests_for(snapshots: Snapshots) -> Tests:
+    """Smooth test functions on the scale of the data."""
+    dim, explored = snapshots.dim, explore(snapshots)
+    external: PolynomialTable | RadialTable = empty_table(dim)
+    names: list[str] = []
+    if snapshots.box is None:
+        origin = explored.mean
+        scale = float(np.sqrt(((explored.positions - origin) ** 2).sum(axis=1).mean()))
+        letters = [f"x{k + 1}" for k in range(dim)]
+        products = [letters[k] + letters[m] for k in range(dim) for m in range(k, dim)]
+        names = letters + products
+        external = PolynomialTable(np.ascontiguousarray(origin), scale or 1.0, len(names))
+    pairs: list[str] = []
+    interaction = empty_table(dim)
+    if max(snapshots.counts_of(0)) > 1:
+        family, pairs = _pair_functions(snapshots)
+        interaction = family.adapted(explored, "interaction").table(dim)
+    steady = np.array([True] * len(names) + [snapshots.box is not None or name == "r^2" for name in pairs])
+    return Tests(external, interaction, steady, (*names, *pairs))  # type: ignore[arg-type]
+
+
+def _pair_functions(snapshots: Snapshots) -> tuple[Basis, list[str]]:
+    if snapshots.box is not None:
+        cutoff = half_box(snapshots.box)
+        widths = [part * cutoff for part in BOXED]
+        functions = [lambda r, w=w: np.where(r < cutoff, (1 - (r / cutoff) ** 2) ** SMOOTH, 0.0)
+                     * np.exp(-0.5 * (r / w) ** 2) for w in widths]  # fmt: skip
+        return RadialFunctions(functions), [f"pairs within {w:.3g}" for w in widths]
+    typical = float(np.sqrt((explore(snapshots).distances ** 2).mean())) or 1.0
+    widths = [part * typical for part in BROAD]
+    return RadialFunctions([Power(2), *(Gaussian(0.0, w) for w in widths)]), [
+        "r^2",
+        *(f"pairs within {w:.3g}" for w in widths),
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class Balance:
+    """Sums over a data set, per block of runs and time window, for E test functions and C sets of coefficients.
+
+    Attributes
+    ----------
+    tests : Tests
+    change : (blocks, windows, E)
+        Change of H over the window.
+    diffusion : (blocks, windows, strides, E)
+        Integral of D.
+    power : (blocks, windows, strides, C, E)
+        Integral of P.
+    weight : (blocks, windows)
+        Integral of the number of particles.
+    cross : (windows, E, K)
+        Integral of sum_i grad_i H_e . F_k, of all blocks: how the residuals depend on the coefficients.
+    squares : (strata, strides, C + 2, C + 2, E, E)
+        Sums over intervals of the products of the parts of R: change, -dt D, and dt P for each set of coefficients.
+        Strata are blocks, or blocks and windows where blocks are few.
+    clock : (strata, strides, E, E)
+        Sums of dt Gamma.
+    window_clock : (windows, E, E)
+        The same for windows, stride 1: all blocks together.
+    spans : (windows, 2)
+        First and last time of each window, of the first run.
+    """
+
+    tests: Tests
+    change: Array
+    diffusion: Array
+    power: Array
+    weight: Array
+    cross: Array
+    squares: Array
+    clock: Array
+    window_clock: Array
+    spans: Array
+
+    @property
+    def blocks(self) -> int:
+        """Number of blocks."""
+        return len(self.change)
+
+    @property
+    def windows(self) -> int:
+        """Number of time windows."""
+        return self.change.shape[1]
+
+
+def balance(
+    snapshots: Snapshots,
+    external: Basis | None,
+    interaction: Basis | None,
+    coef: Array,
+    coupling: str = "mean",
+    quadrature: str = "auto",
+    cuts: NDArray[np.int64] | None = None,
+) -> Balance:
+    """One pass over the data: test energies under the forces of two (closed) families.
+
+    Parameters
+    ----------
+    coef : (C, K)
+        Sets of coefficients, external first.
+    cuts : (blocks + 1,), optional
+        First run of each block, and the end of the last.
+    """
+    tests = tests_for(snapshots)
+    size, sets = len(tests.names), len(coef)
+    if size == 0:
+        raise InputError("no test function fits these data: one particle in a periodic box has no energy to look at")
+    shortest = min(len(snapshots.times_of(m)) for m in range(1 if snapshots.regular else snapshots.runs))
+    windows = max(1, min(WINDOWS, (shortest - 1) // FEWEST_INTERVALS))
+    if cuts is None:
+        cuts = block_cuts(snapshots.runs, min(snapshots.runs, BLOCKS))
+    kept = len(cuts) - 1
+    strata = kept if kept >= FEW_BLOCKS else kept * windows
+    result = Balance(
+        tests=tests,
+        change=np.zeros((kept, windows, size)),
+        diffusion=np.zeros((kept, windows, len(STRIDES), size)),
+        power=np.zeros((kept, windows, len(STRIDES), sets, size)),
+        weight=np.zeros((kept, windows)),
+        cross=np.zeros((windows, size, coef.shape[1])),
+        squares=np.zeros((strata, len(STRIDES), sets + 2, sets + 2, size, size)),
+        clock=np.zeros((strata, len(STRIDES), size, size)),
+        window_clock=np.zeros((windows, size, size)),
+        spans=spans(snapshots, 0, windows),
+    )
+    tables = tuple(b.table(snapshots.dim) if b is not None else empty_table(snapshots.dim)
+                   for b in (external, interaction))  # fmt: skip
+    work = list(batches(tasks(snapshots, cuts, windows)))
+    of_task = partial(
+        _sums, snapshots=snapshots, coupling=coupling, tables=tables, tests=tests, coef=np.ascontiguousarray(coef),
+        rule=RULES.index(rule_named(quadrature)),
+    )  # fmt: skip
+    for batch in _progress.track(work, "testing", len(work)):
+        for task, sums in zip(batch, _threads.each(of_task, batch), strict=True):
+            block, window = task.slot
+            stratum = block if strata == kept else block * windows + window
+            places = {"cross": window, "window_clock": window, "squares": stratum, "clock": stratum}
+            for name, values in sums.items():
+                at = places.get(name, task.slot)
+                getattr(result, name)[at] += values
+    return result
+
+
+def _sums(
+    task: Task, snapshots: Snapshots, coupling: str, tables: tuple, tests: Tests, coef: Array, rule: int
+) -> dict[str, Array]:
+    piece, runs = task.piece, task.runs
+    counts = np.array([snapshots.counts_of(m)[piece.first : piece.last + 1] for m in runs])
+    points = np.ascontiguousarray(
+        np.concatenate([snapshots.points_of(m, piece.first, piece.last) for m in runs]), dtype=np.float64
+    )
+    frames = counts.shape[1]
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    scales = 1.0 / np.maximum(counts.ravel(), 1) if coupling == "mean" else np.ones(counts.size)
+    weights = np.zeros((frames, len(STRIDES)))
+    weights[piece.order] = piece.weights.reshape(-1, len(STRIDES), len(RULES))[piece.class_of][:, :, rule]
+    gram = np.zeros((counts.size, len(tests.names), len(tests.names)))
+    cross = np.zeros((len(tests.names), coef.shape[1]))
+    energy, diffusion, power = energy_series(
+        points, starts, scales, side_lengths(snapshots.box, snapshots.dim), tables[0], tables[1], coef, tests.external,
+        tests.interaction, np.tile(weights[:, 0], len(runs)), gram, cross,
+    )  # fmt: skip
+    shape = (len(runs), frames)
+    energy, diffusion, power, gram = (a.reshape(*shape, *a.shape[1:]) for a in (energy, diffusion, power, gram))
+    sizes = tests.external.size, tests.interaction.size
+    usual = np.array([snapshots.usual_counts(m) for m in runs])
+    first, last = (energy[:, i] * usual_size(counts[:, i, None], usual, *sizes) for i in (0, -1))
+    sums = {
+        "change": (last * piece.closes - first * piece.opens).sum(axis=0),
+        "diffusion": np.einsum("rfe,fs->se", diffusion, weights),
+        "power": np.einsum("rfce,fs->sce", power, weights),
+        "weight": counts.sum(axis=0) @ weights[:, 0],
+        "cross": cross,
+    }
+    times = np.stack([snapshots.times_of(m)[piece.first : piece.last + 1] for m in runs])
+    squares, clocks = [], []
+    for stride in STRIDES:
+        gaps = np.diff(times[:, ::stride], axis=1)
+        steady = (counts[:, ::stride][:, 1:] == counts[:, ::stride][:, :-1])[..., None]
+        laplacians, powers, gammas = (_integrated(a[:, ::stride], gaps) for a in (diffusion, power, gram))
+        changes = np.diff(energy[:, ::stride], axis=1)
+        parts = np.concatenate([changes[:, :, None], -laplacians[:, :, None], powers], axis=2) * steady[..., None]
+        squares.append(np.einsum("rfae,rfbg->abeg", parts, parts, optimize=True))
+        clocks.append((gammas * steady[..., None]).sum(axis=(0, 1)))
+    return sums | {"squares": np.stack(squares), "clock": np.stack(clocks), "window_clock": clocks[0]}
+
+
+@dataclass(frozen=True, eq=False)
+class Learnt:
+    """What a fit was made of, as far as its own errors reach test energies.
+
+    Attributes
+    ----------
+    gain : (K, K)
+        Coefficients = gain b.
+    residuals : (blocks, K)
+        n (b - A theta) of each block.
+    matrix : (K, K)
+        A.
+    total : float
+        n.
+    smoothed : (K, K)
+        Covariance of what a prior has smoothed away: (1 - gain A) C (1 - gain A)^T.
+    """
+
+    gain: Array
+    residuals: Array
+    matrix: Array
+    total: float
+    smoothed: Array
+
+
+class Discrepancies(NamedTuple):
+    """What is left over on windows (flat: window by window), and how it scatters."""
+
+    values: Array
+    """(W E,)"""
+    raw: Array
+    """(blocks, W E): they sum to the values"""
+    by_block: Array
+    """(blocks, W E): the same with what the fit itself took from each block"""
+    covariance: Array
+    """(W E, W E), shrunk from the scatter of the blocks towards theory, and what a prior smoothed away"""
+    smoothed: Array
+    """(W E, W E): the latter alone"""
+    noise: Array
+    """(W E, W E): noise in theory, as if nothing had been fitted"""
+    share: float
+    """of theory in the covariance"""
+
+    def independent(self) -> Array:
+        """Combinations (W E, I) with unit variance: of those directions that the fit has not used up."""
+        root = np.linalg.cholesky(self.noise + 1e-12 * np.trace(self.noise) / len(self.noise) * np.eye(len(self.noise)))
+        half = solve_triangular(root, self.covariance, lower=True)
+        sizes, vectors = np.linalg.eigh(solve_triangular(root, half.T, lower=True))
+        left = sizes > USED_UP
+        return solve_triangular(root, vectors[:, left] / np.sqrt(sizes[left]), lower=True, trans=1)
+
+
+def discrepancies(found: Balance, learnt: Learnt, sigma: float, parts: Array, stride: int = 1) -> Discrepancies:
+    """Window by window: parts[0] change - parts[1] (integral of D) + parts[2:] (integrals of P).
+
+    In theory it is a martingale with the covariance sigma^2 times the integral of Gamma; the fit's own residual is
+    another, and both are driven by the same noise.
+    """
+    at = STRIDES.index(stride)
+    raw = parts[0] * found.change - parts[1] * found.diffusion[:, :, at]
+    raw = raw + np.einsum("bwce,c->bwe", found.power[:, :, at], parts[2:])
+    raw = raw.reshape(found.blocks, -1)
+    cross = found.cross.reshape(raw.shape[1], -1)
+    back = cross @ learnt.gain / learnt.total
+    by_block = raw + learnt.residuals @ back.T
+    noise: Array = np.asarray(block_diag(*found.window_clock), float)
+    theory = noise - back @ cross.T - cross @ back.T + back @ (learnt.total * learnt.matrix) @ back.T
+    covariance, share = _shrunk(by_block, sigma**2 * theory, sigma**2 * noise)
+    smoothed = cross @ learnt.smoothed @ cross.T
+    return Discrepancies(raw.sum(axis=0), raw, by_block, covariance + smoothed, smoothed, sigma**2 * noise, share)
+
+
+def _shrunk(samples: Array, theory: Array, noise: Array) -> tuple[Array, float]:
+    """Covariance (E, E) of the sum of samples (B, E), shrunk towards theory as far as they are too few.
+
+    In units of the noise; the share is that of Ledoit and Wolf (J. Multivariate Anal. 88, 2004).
+    """
+    root = np.linalg.cholesky(noise + 1e-12 * np.trace(noise) / len(noise) * np.eye(len(noise)))
+    white = solve_triangular(root, samples.T, lower=True).T * np.sqrt(len(samples))
+    target = solve_triangular(root, solve_triangular(root, theory, lower=True).T, lower=True)
+    scatter = white.T @ white / len(white)
+    distance = ((scatter - target) ** 2).sum()
+    chance = ((white**2).sum(axis=1) ** 2).mean() / len(white) - (scatter**2).sum() / len(white)
+    share = float(min(max(chance, 0.0) / distance, 1.0)) if len(white) > 1 and distance > 0 else 1.0
+    return root @ ((1 - share) * scatter + share * target) @ root.T, share
+
+
+def _integrated(values: Array, gaps: Array) -> Array:
+    """Trapezoids over intervals (runs, intervals, ...) of values (runs, frames, ...)."""
+    return 0.5 * (values[:, 1:] + values[:, :-1]) * gaps.reshape(*gaps.shape, *(1,) * (values.ndim - 2))

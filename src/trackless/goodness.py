@@ -1,0 +1,152 @@
+"""Is the model right at all? What a fit leaves over, against what chance leaves over.
+
+Three questions, each with a p-value: do smooth test energies change, on every time window, as the fitted forces and the
+noise say (:mod:`trackless.balance`)? Do they fluctuate as much as sigma says? Does the number of particles stay the
+same? Inertia, sources that move, potentials that are missing, and populations that grow fail one of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import chi2, f, norm
+
+from trackless.balance import Balance, Learnt, discrepancies
+from trackless.noise import quadratic_variation
+from trackless.quadrature import ORDERS, STRIDES, rule_named
+from trackless.snapshots import Snapshots
+
+Array = NDArray[np.float64]
+LEVEL = 0.01  # a p-value below this is a failure
+
+
+@dataclass(frozen=True)
+class ResidualTest:
+    """Whether the data look as if the fitted model had made them.
+
+    Attributes
+    ----------
+    p_value : float
+        Of all that was asked; small where the model cannot be right.
+    p_balance : float
+        Of the mean balance of test energies on time windows (chi-square, or Hotelling's F where blocks are few).
+    p_variation : float
+        Of the size of their fluctuations.
+    p_number : float
+        Of a number of particles that does not grow or shrink.
+    statistic, degrees : float, int
+        The chi-square and its degrees of freedom.
+    variation, variation_error : float
+        Fluctuations seen, as a part of those that sigma makes; 1 is right.
+    worst : str
+        Which test function, and when, stands out most.
+    """
+
+    p_value: float
+    p_balance: float
+    p_variation: float
+    p_number: float
+    statistic: float
+    degrees: int
+    variation: float
+    variation_error: float
+    worst: str
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing speaks against the model at a level of 1 %."""
+        return self.p_value >= LEVEL
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in words."""
+        if self.passed:
+            return (
+                f"the model passes its residual tests (p = {self.p_value:.2g}: chi-square {self.statistic:.1f} for "
+                f"{self.degrees} degrees of freedom, fluctuations {self.variation:.3g} +- {self.variation_error:.2g} "
+                "of what sigma says)"
+            )
+        reasons = []
+        if self.p_balance < LEVEL / 3:
+            reasons.append(
+                f"energies do not change as its forces say (chi-square {self.statistic:.0f} for {self.degrees} degrees "
+                f"of freedom, most of all {self.worst})"
+            )
+        if self.p_variation < LEVEL / 3:
+            less = self.variation < 1
+            reasons.append(
+                f"fluctuations are {self.variation:.3g} +- {self.variation_error:.2g} of what sigma says "
+                f"({'inertia, or sigma is smaller' if less else 'errors of localisation, or sigma is larger'})"
+            )
+        if self.p_number < LEVEL / 3:
+            reasons.append("the number of particles grows or shrinks, which is no part of it")
+        return f"THE MODEL DOES NOT FIT (p = {self.p_value:.1g}): {'; '.join(reasons)}"
+
+
+def residual_test(
+    found: Balance, learnt: Learnt, sigma: float, sigma_error: float, snapshots: Snapshots, quadrature: str
+) -> ResidualTest:
+    """Ask all three questions of a fit.
+
+    Parameters
+    ----------
+    found : Balance
+        For the fitted coefficients.
+    sigma, sigma_error : float
+        As given (then the error is 0) or as found.
+    """
+    statistic, degrees, p_balance, worst = _balance_test(found, learnt, sigma, sigma_error, quadrature)
+    route, _ = quadratic_variation(found, fixed=sigma)
+    ratio, error = route.value / sigma**2, route.error / sigma**2
+    error = float(np.hypot(error, 2 * sigma_error / sigma))
+    p_variation = float(2 * norm.sf(abs(ratio - 1) / error)) if np.isfinite(ratio) and error > 0 else 1.0
+    p_number = _number_test(snapshots)
+    p_value = min(1.0, 3 * min(p_balance, p_variation, p_number))
+    return ResidualTest(p_value, p_balance, p_variation, p_number, statistic, degrees, ratio, error, worst)
+
+
+def _balance_test(
+    found: Balance, learnt: Learnt, sigma: float, sigma_error: float, quadrature: str
+) -> tuple[float, int, float, str]:
+    s = 0.5 * sigma**2
+    fine, coarse = (discrepancies(found, learnt, sigma, np.array([1.0, s, 1.0]), stride) for stride in STRIDES)
+    slope = discrepancies(found, learnt, sigma, np.array([0.0, 1.0, 0.0])).values
+    # time integrals are only as good as strides 1 and 2 agree, sigma only as good as it is known
+    integrals = (coarse.values - fine.values) / (2.0 ** ORDERS[rule_named(quadrature)] - 1)
+    extra = np.outer(integrals, integrals) + (sigma * sigma_error) ** 2 * np.outer(slope, slope)
+    whole = fine._replace(covariance=fine.covariance + extra)
+    white = whole.independent()
+    scores = fine.values @ white
+    statistic, degrees = float(scores @ scores), len(scores)
+    errors = np.sqrt(np.diag(whole.covariance))
+    outstanding = np.abs(fine.values) / errors
+    window, test = divmod(int(np.argmax(outstanding)), len(found.tests.names))
+    begin, end = found.spans[window]
+    worst = f"{found.tests.names[test]} between t = {begin:.4g} and {end:.4g}"
+    free = found.blocks - degrees
+    if fine.share < 0.5 and free > 1:  # the covariance itself was estimated from so many blocks
+        p_value = f.sf(statistic * free / (degrees * (found.blocks - 1)), degrees, free)
+    else:
+        p_value = chi2.sf(statistic, degrees)
+    return statistic, degrees, float(p_value), worst
+
+
+def _number_test(snapshots: Snapshots) -> float:
+    """p-value of a difference between the numbers of particles in the first and second half of the runs."""
+    if snapshots.constant_count:
+        return 1.0
+    differences = []
+    for m in range(snapshots.runs):
+        counts = np.asarray(snapshots.counts_of(m), float)
+        half = len(counts) // 2
+        differences.append((counts[half:].mean() - counts[:half].mean()) / max(counts.mean(), 1.0))
+    change = np.array(differences)
+    if len(change) < 3:  # one run: as many births as a random walk of single particles would not have
+        counts = np.asarray(snapshots.counts_of(0), float)
+        steps = np.diff(counts)
+        error = np.sqrt((steps**2).sum()) / max(counts.mean(), 1.0)
+        return float(2 * norm.sf(abs(counts[-1] - counts[0]) / max(counts.mean(), 1.0) / error)) if error > 0 else 1.0
+    error = change.std(ddof=1) / np.sqrt(len(change))
+    return float(2 * norm.sf(abs(change.mean()) / error)) if error > 0 else (1.0 if change.mean() == 0 else 0.0)

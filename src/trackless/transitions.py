@@ -1,0 +1,191 @@
+"""Discrete-time data, exactly: X' = X - dt F(X) theta + sigma sqrt(dt) Z from one snapshot to the next.
+
+The self-test's balance is that of continuous time: on data that were made by such steps it is wrong by the order of dt.
+Here the conditional means of test energies are used instead, which are known exactly (:mod:`trackless._kernels.
+transitions`). Linearised at some coefficients they are normal equations like any others, kept as Moments; they are
+solved, with whatever regularisation, and linearised again (Gauss-Newton).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trackless import _progress, _threads
+from trackless._errors import InputError
+from trackless._kernels.transitions import transition_task
+from trackless.basis import Basis
+from trackless.bumps import bumps_for
+from trackless.exploration import Exploration, explore
+from trackless.moments import Moments
+from trackless.pieces import Task, batches, tasks
+from trackless.potentials import Potential, RadialPotential
+from trackless.quadrature import RULES, STRIDES
+from trackless.radial_splines import RadialSplines
+from trackless.smoothing import smoothed_table
+from trackless.snapshots import Snapshots
+from trackless.space import half_box, side_lengths
+from trackless.tables import RadialTable, empty_table
+
+Array = NDArray[np.float64]
+FUNCTIONS = (6, 12)  # test functions of single particles and of pairs
+LOOKED_AT = 20_000  # snapshots that the roughness of test energies is measured on
+SAFETY = 5.0  # deviations of noise that a test function keeps from the edge of a periodic box
+BEYOND = 1.2  # smoothed tables reach so much farther than the data
+SAME = 1e-6  # relative difference of intervals that counts as none
+
+
+class Transitions:
+    """Pairs of successive snapshots, ready to be turned into normal equations.
+
+    Parameters
+    ----------
+    snapshots : Snapshots
+        With the same interval between all snapshots, and the same particles in them.
+    moments : Moments
+        Of the families that the forces are made of; its blocks and windows are used.
+    """
+
+    def __init__(self, snapshots: Snapshots, moments: Moments, sigma: float) -> None:
+        self.snapshots, self.moments, self.sigma = snapshots, moments, sigma
+        self.gap = common_gap(snapshots)
+        dim, explored = snapshots.dim, explore(snapshots)
+        families = (moments.external, moments.interaction)
+        self.forces = tuple(b.table(dim) if b is not None else empty_table(dim) for b in families)
+        kinds = [self._tests_of(role, family, explored) for role, family in enumerate(families)]
+        self.tests, self.smooth = zip(*kinds, strict=True)
+        self.rough = 1e-12 * np.eye(sum(table.size for table in self.tests))
+
+    def _tests_of(self, role: int, family: Basis | None, explored: Exploration) -> tuple[Any, Any]:
+        """Test functions of particles (role 0) or pairs (1), before and after the noise of a step."""
+        noise = self.sigma * np.sqrt(self.gap * (role + 1))
+        there = int(max(self.snapshots.counts_of(0))) > 1 if role == 1 else self.snapshots.box is None
+        if not there:
+            return empty_table(self.snapshots.dim), empty_table(self.snapshots.dim)
+        if family is None or isinstance(family.combine(np.ones(family.size)), RadialPotential):
+            return _radial_tests(explored, role, noise, self.snapshots)
+        return bumps_for(explored, role, noise)
+
+    def measure_roughness(self, coef: Array) -> None:
+        """Find the covariance of what is not linear in the noise, on a part of the data."""
+        part = self.snapshots[: max(1, LOOKED_AT // len(self.snapshots.times_of(0)))]
+        cuts = np.linspace(0, part.runs, min(part.runs, 64) + 1).round().astype(np.int64)
+        found = [sums[3] for _, sums in self._pass(part, cuts, coef)]
+        mean = np.sum(found, axis=0) / sum(len(part.times_of(m)) - 1 for m in range(part.runs))
+        mean = np.tril(mean) + np.tril(mean, -1).T
+        sizes, vectors = np.linalg.eigh(mean)
+        self.rough = (vectors * np.maximum(sizes, 1e-6 * sizes.max())) @ vectors.T
+
+    def linearised(self, coef: Array) -> Moments:
+        """Normal equations, at some coefficients (K,), as moments whose rules and strides are all the same."""
+        moments = self.moments
+        shape = (moments.blocks, moments.windows)
+        size = moments.size
+        matrix, vector, weight = np.zeros((*shape, size, size)), np.zeros((*shape, size)), np.zeros(shape)
+        cuts = np.concatenate([[0], np.cumsum(moments.runs)])
+        for task, (own, slope, particles, _) in self._pass(self.snapshots, cuts, coef):
+            own = self.sigma**2 * (np.tril(own) + np.tril(own, -1).T)
+            matrix[task.slot] += own
+            vector[task.slot] += own @ coef - self.sigma**2 * slope
+            weight[task.slot] += self.gap * particles
+        rules = (*shape, len(STRIDES), len(RULES))
+        return Moments(
+            external=moments.external,
+            interaction=moments.interaction,
+            coupling=moments.coupling,
+            dim=moments.dim,
+            dynamics="discrete",
+            quadratic=np.broadcast_to(matrix[:, :, None, None], (*rules, size, size)),
+            pair=moments.pair,
+            diffusion=np.broadcast_to(0.0, (*rules, size)),
+            energy=-vector,
+            weight=np.broadcast_to(weight[:, :, None, None], rules),
+            runs=moments.runs,
+            span=moments.span,
+            matching="",
+            work=moments.work,
+            tally=moments.tally,
+        )
+
+    def _pass(self, snapshots: Snapshots, cuts: NDArray[np.int64], coef: Array) -> Any:
+        work = list(batches(tasks(snapshots, cuts, self.moments.windows)))
+        of_task = partial(self._sums, snapshots=snapshots, coef=np.ascontiguousarray(coef))
+        for batch in _progress.track(work, "stepping", len(work)):
+            yield from zip(batch, _threads.each(of_task, batch), strict=True)
+
+    def _sums(self, task: Task, snapshots: Snapshots, coef: Array) -> tuple[Array, Array, float, Array]:
+        piece = task.piece
+        last = piece.last if piece.closes else piece.last + 1
+        dim, frames = snapshots.dim, last - piece.first + 1
+        runs = (np.asarray(snapshots.points_of(m, piece.first, last), float) for m in task.runs)
+        points = [run.reshape(frames, -1, dim) for run in runs]
+        before = np.concatenate([p[:-1].reshape(-1, dim) for p in points])
+        after = np.concatenate([p[1:].reshape(-1, dim) for p in points])
+        counts = np.concatenate([np.full(len(p) - 1, p.shape[1]) for p in points])
+        scales = 1.0 / counts if self.moments.coupling == "mean" else np.ones(len(counts))
+        matrix, vector, _, rough = transition_task(
+            before, after, np.concatenate([[0], np.cumsum(counts)]), self.gap, scales,
+            side_lengths(snapshots.box, snapshots.dim), self.forces[0], self.forces[1], self.tests[0], self.tests[1],
+            self.smooth[0], self.smooth[1], coef, self.sigma,
+            self.rough,
+        )  # fmt: skip
+        return matrix, vector, float(counts.sum()), rough
+
+
+def common_gap(snapshots: Snapshots) -> float:
+    """The interval between all snapshots; an error if there is no such thing, or particles come and go."""
+    gaps = np.concatenate([np.diff(snapshots.times_of(m)) for m in range(1 if snapshots.regular else snapshots.runs)])
+    if np.ptp(gaps) > SAME * gaps.mean() * len(gaps):
+        raise InputError(
+            f"dynamics='discrete': expected the same interval between all snapshots, got {gaps.min():.6g} to "
+            f"{gaps.max():.6g}; use dynamics='continuous', or a part of the data (snapshots.between, snapshots.every)"
+        )
+    if not snapshots.constant_count:
+        raise InputError(
+            "dynamics='discrete': the number of particles changes within a run, so steps have no beginning or no end; "
+            "use dynamics='continuous'"
+        )
+    return float(gaps.mean())
+
+
+def _radial_tests(
+    explored: Exploration, role: int, noise: float, snapshots: Snapshots
+) -> tuple[RadialTable, RadialTable]:
+    """Splines of the distance, before and after the noise of a step."""
+    name = ("external", "interaction")[role]
+    cutoff = None
+    if snapshots.box is not None:
+        cutoff = half_box(snapshots.box) - SAFETY * noise
+        if cutoff <= noise:
+            raise InputError(
+                f"dynamics='discrete': noise moves particles by {noise:.3g} in a step, too far for a box of half side "
+                f"{half_box(snapshots.box):.3g}"
+            )
+    center = "mean" if role == 0 else None
+    family = RadialSplines(FUNCTIONS[role], cutoff=cutoff, center=center, flat_center=True).adapted(explored, name)
+    farthest = explored.farthest(name, getattr(family, "center", None))
+    top = BEYOND * (farthest if cutoff is None else cutoff) + SAFETY * noise
+    scale = (cutoff or farthest) / FUNCTIONS[role]
+    return family.table(snapshots.dim), smoothed_table(family, top, scale, noise, snapshots.dim)
+
+
+def noise_of_steps(snapshots: Snapshots, external: Potential | None) -> float:
+    """sigma from the centres of mass, which only V and noise move: no bias at any step.
+
+    sum_i (X'_i - X_i + dt grad V(X_i)) has the variance N sigma^2 dt in every direction.
+    """
+    gap = common_gap(snapshots)
+    if snapshots.box is not None:
+        raise InputError("sigma: in a periodic box sigma cannot be found for dynamics='discrete'; give sigma")
+    squares, count = 0.0, 0.0
+    for m in range(snapshots.runs):
+        frames = len(snapshots.times_of(m))
+        x = np.asarray(snapshots.points_of(m, 0, frames - 1), float).reshape(frames, -1, snapshots.dim)
+        push = external.gradient(x[:-1]).sum(axis=1) if external is not None else 0.0
+        moved = np.diff(x.sum(axis=1), axis=0) + gap * push
+        squares += float((moved**2).sum())
+        count += moved.size * x.shape[1]
+    return float(np.sqrt(squares / (count * gap)))
