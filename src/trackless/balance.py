@@ -29,6 +29,7 @@ from trackless.accumulation import FEW_BLOCKS, usual_size
 from trackless.basis import Basis, RadialFunctions
 from trackless.exploration import explore
 from trackless.pieces import Task, batches, block_cuts, spans, tasks
+from trackless.potentials import RadialSum
 from trackless.quadrature import RULES, STRIDES, rule_named
 from trackless.shapes import Gaussian, Power
 from trackless.snapshots import Snapshots
@@ -95,7 +96,7 @@ def _pair_functions(snapshots: Snapshots) -> tuple[Basis, list[str]]:
         return RadialFunctions(functions), [f"pairs within {w:.3g}" for w in widths]
     typical = float(np.sqrt((explore(snapshots).distances ** 2).mean())) or 1.0
     widths = [part * typical for part in BROAD]
-    return RadialFunctions([Power(2), *(Gaussian(0.0, w) for w in widths)]), [
+    return RadialFunctions([RadialSum((Power(2),), (typical**-2,)), *(Gaussian(0.0, w) for w in widths)]), [
         "r^2",
         *(f"pairs within {w:.3g}" for w in widths),
     ]

@@ -189,7 +189,7 @@ def quadratic_variation(found: Balance, fixed: float | None = None) -> tuple[Rou
     chosen = np.flatnonzero(found.tests.steady)
     if len(chosen) == 0:
         return Route(np.nan, np.inf), np.zeros(found.blocks)
-    weight = np.linalg.pinv(found.clock[:, 0].sum(axis=0)[np.ix_(chosen, chosen)], hermitian=True)
+    weight = _inverse(found.clock[:, 0].sum(axis=0)[np.ix_(chosen, chosen)])
     squares = np.einsum("uspqef,fe->uspq", found.squares[..., chosen[:, None], chosen], weight)
     clock = np.einsum("usef,fe->us", found.clock[..., chosen[:, None], chosen], weight)
     time = clock.sum(axis=0)
@@ -227,6 +227,12 @@ def quadratic_variation(found: Balance, fixed: float | None = None) -> tuple[Rou
     return Route(value, float(np.sqrt(variance + (MISSED * amplified * unsure) ** 2))), influence
 
 
+def _inverse(matrix: Array) -> Array:
+    """Of a matrix that may be singular, each function in its own units."""
+    own = np.sqrt(np.maximum(np.diag(matrix), 1e-300))
+    return np.asarray(np.linalg.pinv(matrix / np.outer(own, own), hermitian=True), float) / np.outer(own, own)
+
+
 def affine(moments: Moments, gain: Array, quadrature: str) -> Array:
     """theta_0 and theta_1 (2, K) of a fit with this gain: theta(s) = theta_0 + s theta_1."""
     q = rule_index(quadrature)
@@ -241,7 +247,7 @@ def first_guess(snapshots: Snapshots, coupling: str) -> float:
     part = snapshots[: max(1, LOOKED_AT // len(snapshots.times_of(0)))]
     found = balance(part, None, None, np.zeros((0, 0)), coupling)
     chosen = np.flatnonzero(found.tests.steady)
-    weight = np.linalg.pinv(found.clock[:, 0].sum(axis=0)[np.ix_(chosen, chosen)], hermitian=True)
+    weight = _inverse(found.clock[:, 0].sum(axis=0)[np.ix_(chosen, chosen)])
     squares = np.einsum("usef,fe->s", found.squares[:, :, 0, 0][..., chosen[:, None], chosen], weight)
     clock = np.einsum("usef,fe->s", found.clock[..., chosen[:, None], chosen], weight)
     ratio = squares[clock > 0] / clock[clock > 0]

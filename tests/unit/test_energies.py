@@ -5,9 +5,9 @@ import pytest
 import twins
 
 import trackless as tl
+from trackless import balance as balances
 from trackless._kernels.energies import energy_series
 from trackless._kernels.transitions import transition_task
-from trackless import balance as balances
 from trackless.bumps import bumps_for
 from trackless.exploration import explore
 from trackless.potentials import Potential
@@ -85,8 +85,8 @@ def series(x, forces, coef, tests, scale):
     gram, cross = np.zeros((n, size, size)), np.zeros((size, coef.shape[1]))
     weights = np.arange(1.0, n + 1)
     values = energy_series(
-        x.reshape(-1, dim), np.arange(n + 1) * particles, np.full(n, scale), np.zeros(dim), *forces, coef, *tests, weights,
-        gram, cross,
+        x.reshape(-1, dim), np.arange(n + 1) * particles, np.full(n, scale), np.zeros(dim), *forces, coef, *tests,
+        weights, gram, cross,
     )  # fmt: skip
     return *values, gram, cross
 

@@ -144,9 +144,7 @@ class SelfTest(LeastSquares):
         if self.debias and self.dynamics == "discrete":
             raise InputError("debias: equations of dynamics='discrete' have no bias to remove; choose one of the two")
         if self.resolve is not None and self.dynamics == "discrete":
-            raise InputError(
-                "resolve: dynamics='discrete' needs no time integrals that could be wrong; use resolve=None"
-            )
+            raise InputError("resolve: dynamics='discrete' has no time integrals that could be wrong; use resolve=None")
 
     def _prepared(self, snapshots: Snapshots) -> tuple[Snapshots, dict[str, Any]]:
         check_snapshots(snapshots, self.coupling, self.interaction is not None)
