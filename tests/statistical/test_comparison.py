@@ -19,10 +19,10 @@ METHODS = {
 
 @pytest.fixture(scope="module")
 def table():
-    """(method, dt) -> errors of V and Phi in %, and right matches in %, over two sets of 1000 runs."""
+    """(method, dt) -> errors of V and Phi in %, and right matches in %, over a set of 1500 runs."""
     rows = {}
-    for seed in (0, 1):
-        finest = tl.simulate(MODEL, runs=1000, step=1e-4, observe_every=1e-2, labeled=True, seed=seed)
+    for seed in (0,):
+        finest = tl.simulate(MODEL, runs=1500, step=1e-4, observe_every=1e-2, labeled=True, seed=seed)
         for dt, stride in ((1e-2, 1), (1e-1, 10)):
             for name, estimator in METHODS.items():
                 fitted = estimator.fit(finest.every(stride))
@@ -37,7 +37,7 @@ def table():
     [("labeled", 1e-2, 10.44, 37.5), ("labeled", 1e-1, 11.3, 89.4), ("sinkhorn", 1e-2, 21.6, 47.4)],
 )
 def test_errors_are_those_of_the_paper(table, method, dt, external, interaction):
-    # Table of the method comparison; sets of 1000 runs scatter by about 0.8 and 0.4.
+    # Table of the method comparison; sets of 1500 runs scatter by about 0.7 and 0.3.
     found = table[method, dt]
     assert found[0] == pytest.approx(external, abs=1.8)
     assert found[1] == pytest.approx(interaction, abs=1.0)

@@ -35,7 +35,7 @@ def covered(fitted, model, data):
 def test_accuracy_and_coverage_without_a_truth(make, interval, most):
     model = make()
     errors, shares = [], []
-    for seed in range(2 if make is tl.models.smoothness else 3):  # steps of the force take time to simulate
+    for seed in range(1 if make is tl.models.smoothness else 2):  # steps of the force take time to simulate
         data = tl.simulate(model, runs=600, step=1e-3, observe_every=interval, accurate=True, seed=seed)
         fitted = tl.fit(data, sigma=1.0, external="radial", interaction="radial")
         errors.append(tl.gradient_errors(fitted, model, data))
@@ -46,10 +46,10 @@ def test_accuracy_and_coverage_without_a_truth(make, interval, most):
 
 
 def test_intervals_of_oracle_coefficients_cover_the_truth():
-    """60 small data sets, 4 coefficients: 95 % intervals are right 90 to 99 % of the time."""
+    """40 small data sets, 4 coefficients: 95 % intervals are right 90 to 99 % of the time."""
     model = tl.models.reference()
     right = []
-    for seed in range(60):
+    for seed in range(40):
         data = tl.simulate(model, runs=100, step=1e-3, observe_every=0.01, accurate=True, seed=1000 + seed)
         fitted = tl.SelfTest(model.external_basis, model.interaction_basis, sigma=1.0, regularization=0.0).fit(data)
         right.append(np.abs(fitted.coef_ - model.true_coef) < 1.98 * np.sqrt(np.diag(fitted.covariance_)))
@@ -59,7 +59,7 @@ def test_intervals_of_oracle_coefficients_cover_the_truth():
 def test_no_interaction_is_not_found():
     trap = tl.Model("trap", tl.models.reference().external_basis, None, (-0.5, 2.0))
     found = []
-    for seed in range(4):
+    for seed in range(3):
         data = tl.simulate(trap, runs=200, step=1e-3, observe_every=0.02, accurate=True, seed=seed)
         fitted = tl.fit(data, sigma=1.0, external="radial", interaction="radial")
         found.append(fitted.findings_.log_bayes_factors[1] > 3)

@@ -13,7 +13,7 @@ def errors():
     """dt -> per seed the errors of V and Phi with 2000 runs, and how much of the truth the bands of Phi' cover."""
     model, found = tl.models.reference(), {}
     r = np.linspace(0.3, 1.3, 200)
-    for seed in (0, 1):
+    for seed in (0,):
         data = tl.simulate(model, runs=2000, step=1e-4, observe_every=1e-2, seed=seed)
         for dt, stride in ((1e-2, 1), (1e-1, 10)):
             fitted = tl.NeuralSelfTest(sigma=1.0).fit(data.every(stride))
@@ -57,7 +57,7 @@ def test_snapshots_and_moments_agree():
     model = tl.models.reference()
     data = tl.simulate(model, runs=200, step=1e-3, observe_every=2e-2, seed=5)
     errors, losses = [], []
-    for settings in ({"route": "moments"}, {"route": "snapshots", "steps": 16, "batch": 16}):
+    for settings in ({"route": "moments"}, {"route": "snapshots", "steps": 12, "batch": 16}):
         fitted = tl.NeuralSelfTest(sigma=1.0, networks=1, **settings).fit(data)
         score = tl.gradient_errors(fitted, model, data)
         errors.append([score.external, score.interaction])
