@@ -102,7 +102,10 @@ def test_fit_with_other_families(data_file):
     [
         (("fit", "missing.npz", "--sigma", 1), 1, ("missing.npz", "no such file")),
         (("fit", "data.npz", "--sigma", -1), 1, ("sigma", "-1")),
-        (("fit", "data.npz"), 2, ("sigma",)),
+        (("fit", "data.npz", "--method", "neural"), 2, ("sigma",)),
+        (("fit", "data.npz", "--dynamics", "jumps"), 1, ("dynamics", "'discrete'")),
+        (("fit", "data.npz", "--method", "sinkhorn", "--debias"), 2, ("--debias", "self-test")),
+        (("fit", "data.npz", "--dynamics", "discrete", "--debias"), 1, ("debias", "no bias to remove")),
         (("fit", "data.npz", "--method", "labeled"), 1, ("unlabeled", "--method self-test")),
         (
             ("fit", "data.npz", "--sigma", 1, "--model", "reference", "--coupling", "sum"),
@@ -200,6 +203,27 @@ def test_interrupting_leaves_no_file(tmp_path):
     assert "interrupted" in message
     assert "Traceback" not in message
     assert list(tmp_path.iterdir()) == []
+
+
+def test_sigma_may_be_left_out(data_file):
+    options = ("--method", "self-test", "--model", "reference", "--quadrature", "auto")
+    result = trackless("fit", data_file, *options, "--json", cwd=data_file.parent)
+    assert result.returncode == 0, result.stderr
+    content = json.loads(result.stdout)
+    assert abs(content["sigma"] - 1) < 4 * content["sigma_error"] < 0.1
+    said = " ".join(trackless("fit", data_file, *options, cwd=data_file.parent).stdout.split())
+    assert "quadratic variation" in said
+
+
+def test_data_that_are_single_steps(tmp_path):
+    simulated = ("simulate", "reference", "-o", "steps.npz", "--runs", 200, "--step", 0.05, "--every", 0.05)
+    assert trackless(*simulated, cwd=tmp_path).returncode == 0
+    options = ("--method", "self-test", "--model", "reference", "--sigma", 1, "--regularization", 0, "--json")
+    plain, exact = (
+        json.loads(trackless("fit", "steps.npz", *options, "--dynamics", dynamics, cwd=tmp_path).stdout)["errors"]
+        for dynamics in ("continuous", "discrete")
+    )
+    assert exact["interaction"] < 0.1 < plain["interaction"]
 
 
 @pytest.mark.parametrize("method", ["labeled", "sinkhorn", "assignment", "barycentric"])

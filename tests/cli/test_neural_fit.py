@@ -40,7 +40,7 @@ def test_a_potential_left_out_and_the_result_as_json(data_file, tmp_path):
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (["--method", "neural"], 2, "needs the noise intensity"),
+        (["--method", "neural"], 2, "need the noise intensity"),
         (["--method", "neural", "--sigma", 1, "--regularization", "cv"], 2, "held-out data instead"),
         (["--method", "neural", "--sigma", 1, "--external", "splines:8"], 1, "expected radial, free"),
         (["--method", "neural", "--sigma", 1, "--route", "both"], 1, "expected 'auto', 'moments', 'snapshots'"),

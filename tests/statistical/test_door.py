@@ -35,7 +35,7 @@ def covered(fitted, model, data):
 def test_accuracy_and_coverage_without_a_truth(make, interval, most):
     model = make()
     errors, shares = [], []
-    for seed in range(1 if make is tl.models.smoothness else 2):  # steps of the force take time to simulate
+    for seed in range(1 if make is tl.models.smoothness else 3):  # steps of the force take time to simulate
         data = tl.simulate(model, runs=600, step=1e-3, observe_every=interval, accurate=True, seed=seed)
         fitted = tl.fit(data, sigma=1.0, external="radial", interaction="radial")
         errors.append(tl.gradient_errors(fitted, model, data))

@@ -102,7 +102,9 @@ def test_beyond_two_dimensions_radial_is_assumed_and_said():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "sigma: the noise intensity is needed"),
+        ({"sigma": "loud"}, "sigma: expected a number"),
+        ({"dynamics": "jumps"}, "dynamics: expected 'continuous' or 'discrete'"),
+        ({"debias": "yes"}, "debias: expected True or False"),
         ({"sigma": 1.0, "external": "splines"}, "external: expected 'auto', 'radial', 'free', a basis or None"),
         ({"sigma": 1.0, "interaction": 3}, "interaction: expected 'auto'"),
         ({"sigma": 1.0, "coupling": "average"}, "coupling: expected 'mean' or 'sum'"),
