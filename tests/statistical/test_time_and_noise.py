@@ -11,7 +11,7 @@ ORACLE = (MODEL.external_basis, MODEL.interaction_basis)
 
 
 def test_errors_of_single_steps_have_no_floor():
-    """At dt = 0.1, where an expansion in dt has lost everything: 16 times the runs, a quarter of the errors, no bias."""
+    """At dt = 0.1, where an expansion in dt has lost everything: with 16 times the runs a quarter of the errors."""
     z, errors = {}, {}
     for runs in (100, 1600):
         fits = []
