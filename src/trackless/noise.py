@@ -82,12 +82,17 @@ class NoiseLevel:
         """Noise that sigma brings into b = (s D - energy) / n, with its correlation with what is there already."""
         if not self.known:
             return None
-        q = rule_index(quadrature)
-        slope = 0.5 * moments.diffusion[:, :, *q].sum(axis=(0, 1)) / moments.weight[:, :, *q].sum()
+        slope = _slope(moments, quadrature)
         variance = (2 * self.sigma * self.error) ** 2
         mixed = np.outer(self.covariance, slope)
         total = variance * np.outer(slope, slope) + mixed + mixed.T
         return Adjustment(np.zeros(len(slope)), np.asarray(total, float))
+
+    def covariance_with_b(self, moments: Moments, quadrature: str) -> Array:
+        """Of sigma^2 with b (K,), both as they were found: b follows sigma."""
+        if not self.known:
+            return np.zeros(moments.size)
+        return self.covariance + (2 * self.sigma * self.error) ** 2 * _slope(moments, quadrature)
 
     @property
     def sentence(self) -> str:
@@ -225,6 +230,12 @@ def quadratic_variation(found: Balance, fixed: float | None = None) -> tuple[Rou
     unsure = ratios[0] - value if used[1] else value - sums[0, 0, 0]
     variance = (influence**2).sum() * len(influence) / max(len(influence) - 1, 1)
     return Route(value, float(np.sqrt(variance + (MISSED * amplified * unsure) ** 2))), influence
+
+
+def _slope(moments: Moments, quadrature: str) -> Array:
+    """How b (K,) depends on sigma^2."""
+    q = rule_index(quadrature)
+    return 0.5 * moments.diffusion[:, :, *q].sum(axis=(0, 1)) / moments.weight[:, :, *q].sum()
 
 
 def _inverse(matrix: Array) -> Array:

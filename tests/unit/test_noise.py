@@ -54,6 +54,9 @@ def test_an_estimated_sigma_widens_what_depends_on_it(data):
     assert wider.max() > 1.0005
     assert (wider > 0.95).all()
     assert unknown.adjustment_ is not None
+    variances = np.diag(unknown.covariance_) * (2 * unknown.noise_.sigma * unknown.noise_.error) ** 2
+    assert (unknown.sigma_covariance_**2 < variances).all()
+    assert known.sigma_covariance_ is None
     assert known.adjustment_ is None
 
 
@@ -113,7 +116,14 @@ def test_a_right_model_passes(data):
     assert "passes" in test.sentence
     assert test.degrees > 30
     other = tl.simulate(MODEL, runs=100, step=1e-3, accurate=True, seed=9)
-    assert fitted(data, sigma=1.0).residual_test(other).passed
+    assert fitted(data, sigma=1.0).residual_test(other, other=True).passed
+    with pytest.raises(tl.InputError, match="say other=True"):
+        fitted(data, sigma=1.0).residual_test(other)
+
+
+def test_candidates_are_compared_with_a_known_sigma(data):
+    with pytest.raises(tl.InputError, match="known sigma"):
+        tl.compare(data, {"a": tl.SelfTest(tl.RadialSplines(5)), "b": tl.SelfTest(tl.RadialSplines(6))})
 
 
 @pytest.mark.parametrize("sigma", [0.9, 1.1])

@@ -154,9 +154,11 @@ class LeastSquares(Saving, ABC):
             )
         if X.dim != self.moments_.dim:
             raise InputError(f"score: fitted in {self.moments_.dim} dimensions, the data have {X.dim}")
-        if isinstance(X, Snapshots):
-            X = self._accumulate(X, self.external_basis_, self.interaction_basis_)
-        return -self._equations(X).loss(self.coef_)
+        moments = self._moments_to_score(X) if isinstance(X, Snapshots) else X
+        return -self._equations(moments).loss(self.coef_)
+
+    def _moments_to_score(self, snapshots: Snapshots) -> Moments:
+        return self._accumulate(snapshots, self.external_basis_, self.interaction_basis_)
 
     def moments_for(self, snapshots: Snapshots, blocks: int) -> Moments:
         """What ``fit`` would reduce snapshots to, in at most so many blocks."""

@@ -86,6 +86,8 @@ class SelfTest(LeastSquares):
     sigma_ : float
     noise_ : NoiseLevel or None
         Where sigma comes from, if it was not given.
+    sigma_covariance_ : (K,) or None
+        Covariance of an estimated sigma^2 with the coefficients.
     debiasing_ : Debiasing or None
         What simulation took off.
     adjustment_ : Adjustment or None
@@ -106,6 +108,7 @@ class SelfTest(LeastSquares):
 
     resolution_: Resolution | None
     noise_: NoiseLevel | None
+    sigma_covariance_: Array | None
     adjustment_: Adjustment | None
     debiasing_: Debiasing | None
     findings_: Any
@@ -167,19 +170,32 @@ class SelfTest(LeastSquares):
 
     @staticmethod
     def _unchanged(sigma: float) -> dict[str, Any]:
-        return {"sigma_": sigma, "noise_": None, "adjustment_": None, "debiasing_": None}
+        return {
+            "sigma_": sigma, "sigma_covariance_": None, "noise_": None, "adjustment_": None, "debiasing_": None,
+        }  # fmt: skip
 
     def _sigma(self) -> float:
         return checked_sigma(self.sigma if self.sigma is not None else getattr(self, "sigma_", None))
 
     def _accumulate(self, snapshots: Snapshots, external: Basis | None, interaction: Basis | None) -> Moments:
-        moments = accumulate(snapshots, external, interaction, self.coupling)
-        fitted = getattr(self, "moments_", None)
-        if fitted is not None and fitted.dynamics == "discrete":  # to score other data
-            steps = Transitions(snapshots, moments, self._sigma())
-            steps.measure_roughness(self.coef_)
-            return steps.linearised(self.coef_)
-        return moments
+        return accumulate(snapshots, external, interaction, self.coupling)
+
+    def _moments_to_score(self, snapshots: Snapshots) -> Moments:
+        moments = super()._moments_to_score(snapshots)
+        if self.moments_.dynamics == "continuous":
+            return moments
+        steps = Transitions(snapshots, moments, self._sigma())
+        steps.measure_roughness(self.coef_)
+        return steps.linearised(self.coef_)
+
+    def moments_for(self, snapshots: Snapshots, blocks: int) -> Moments:
+        """What ``fit`` would reduce snapshots to, in at most so many blocks."""
+        if self.dynamics == "discrete" or self.debias or self.sigma is None:
+            raise InputError(
+                "compare: losses on held-out runs are those of continuous time with a known sigma; use "
+                "dynamics='continuous', debias=False and sigma=... (tl.fit(data).sigma_ finds one)"
+            )
+        return super().moments_for(snapshots, blocks)
 
     def _equations(self, moments: Moments, part: NDArray[np.bool_] | None = None) -> NormalEquations:
         equations = moments.normal_equations(self._sigma(), self.quadrature, part=part)
@@ -216,11 +232,13 @@ class SelfTest(LeastSquares):
             sets = affine(self.moments_, learnt.gain, self.quadrature)
             families = (self.external_basis_, self.interaction_basis_)
             found = balance(snapshots, *families, sets, self.coupling, self.quadrature, cuts)
-            self.noise_ = noise_level(found, learnt, guess, self.quadrature)
-            self.sigma_ = self.noise_.sigma
-            self.adjustment_ = self.noise_.adjustment(self.moments_, self.quadrature)
+            noise = noise_level(found, learnt, guess, self.quadrature)
+            self.noise_, self.sigma_ = noise, noise.sigma
+            self.adjustment_ = noise.adjustment(self.moments_, self.quadrature)
             self._learn(self.moments_)
-            if not self.noise_.known or abs(self.sigma_ / guess - 1) < SETTLED:
+            gain = self._learnt_for_tests()[0].gain
+            self.sigma_covariance_ = gain @ noise.covariance_with_b(self.moments_, self.quadrature)
+            if not noise.known or abs(self.sigma_ / guess - 1) < SETTLED:
                 break
 
     def _step(self, snapshots: Snapshots) -> None:
@@ -266,8 +284,14 @@ class SelfTest(LeastSquares):
         self.adjustment_ = Adjustment(self.debiasing_.correction, known + self.debiasing_.covariance)
         self._learn(self.moments_)
 
-    def residual_test(self, snapshots: Snapshots) -> ResidualTest:
-        """Whether these data (those of the fit, or others) look as if the fitted model had made them.
+    def residual_test(self, snapshots: Snapshots, other: bool = False) -> ResidualTest:
+        """Whether data look as if the fitted model had made them.
+
+        Parameters
+        ----------
+        snapshots : Snapshots
+        other : bool
+            False: the data of the fit, all of them; True: others, which the fit has not seen.
 
         Examples
         --------
@@ -285,14 +309,19 @@ class SelfTest(LeastSquares):
             raise InputError("residual_test: it asks about continuous time; there is none for dynamics='discrete' yet")
         if self.resolution_ is not None and self.resolution_.left_out:
             snapshots = snapshots.between(self.resolution_.start, np.inf)
-        same = snapshots.runs == self.moments_.runs.sum()
         learnt, cuts = self._learnt_for_tests()
-        if not same:  # other data: the fit took nothing from them
-            learnt, cuts = replace(learnt, gain=0 * learnt.gain), None
+        if not other and snapshots.runs != cuts[-1]:
+            raise InputError(
+                f"residual_test: the fit is of {cuts[-1]} runs, these data have {snapshots.runs}; if they are not those "
+                "of the fit, say other=True"
+            )
         families = (self.external_basis_, self.interaction_basis_)
-        found = balance(snapshots, *families, self.coef_[None], self.coupling, self.quadrature, cuts)
-        if not same:
-            learnt = replace(learnt, residuals=np.zeros((found.blocks, len(self.coef_))))
+        settings = (self.coef_[None], self.coupling, self.quadrature, None if other else cuts)
+        found = balance(snapshots, *families, *settings)
+        if other:  # the fit took nothing from them, but has errors of its own
+            nothing = np.zeros((found.blocks, len(self.coef_)))
+            errors = self.covariance_ if self.covariance_ is not None else 0 * learnt.smoothed
+            learnt = replace(learnt, gain=0 * learnt.gain, residuals=nothing, smoothed=errors)
         error = self.noise_.error if self.noise_ is not None and self.noise_.known else 0.0
         return residual_test(found, learnt, self.sigma_, error, snapshots, self.quadrature)
 
