@@ -312,8 +312,8 @@ class SelfTest(LeastSquares):
         learnt, cuts = self._learnt_for_tests()
         if not other and snapshots.runs != cuts[-1]:
             raise InputError(
-                f"residual_test: the fit is of {cuts[-1]} runs, these data have {snapshots.runs}; if they are not those "
-                "of the fit, say other=True"
+                f"residual_test: the fit is of {cuts[-1]} runs, these data have {snapshots.runs}; if they are not "
+                "those of the fit, say other=True"
             )
         families = (self.external_basis_, self.interaction_basis_)
         settings = (self.coef_[None], self.coupling, self.quadrature, None if other else cuts)
