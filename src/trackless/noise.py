@@ -28,6 +28,7 @@ UNKNOWN = 0.3  # a relative standard error of sigma^2 beyond which a route canno
 FOLDS = 5
 ROUNDS = 30
 MISSED = 1.0  # the extrapolation in dt may be as wrong as it is large
+CORRELATED = 0.9  # routes are at most so much so
 DISAGREE = 0.01  # p-value
 LOOKED_AT = 10_000  # snapshots for a first guess
 
@@ -141,8 +142,9 @@ def noise_level(found: Balance, learnt: Learnt, guess: float, quadrature: str) -
     covariance = np.diag([route.error**2 for route in routes])
     p_value = np.nan
     if len(routes) == 2:
-        shared = float(influences[0] @ influences[1])
-        shared = float(np.clip(shared, -0.9, 0.9 * covariance.diagonal().min()))
+        variances = covariance.diagonal()
+        limits = -CORRELATED * np.sqrt(variances.prod()), CORRELATED * variances.min()  # so that no weight is negative
+        shared = float(np.clip(influences[0] @ influences[1], *limits))
         covariance[0, 1] = covariance[1, 0] = shared
         distance = (values[0] - values[1]) / np.sqrt(covariance[0, 0] + covariance[1, 1] - 2 * shared)
         p_value = float(2 * norm.sf(abs(distance)))

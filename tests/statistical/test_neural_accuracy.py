@@ -57,7 +57,7 @@ def test_snapshots_and_moments_agree():
     model = tl.models.reference()
     data = tl.simulate(model, runs=200, step=1e-3, observe_every=2e-2, seed=5)
     errors, losses = [], []
-    for settings in ({"route": "moments"}, {"route": "snapshots", "steps": 12, "batch": 16}):
+    for settings in ({"route": "moments"}, {"route": "snapshots", "steps": 16, "batch": 16}):
         fitted = tl.NeuralSelfTest(sigma=1.0, networks=1, **settings).fit(data)
         score = tl.gradient_errors(fitted, model, data)
         errors.append([score.external, score.interaction])
