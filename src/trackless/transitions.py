@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from trackless import _progress, _threads
 from trackless._errors import InputError
 from trackless._kernels.transitions import transition_task
+from trackless.accumulation import FEW_BLOCKS
 from trackless.basis import Basis
 from trackless.bumps import bumps_for
 from trackless.exploration import Exploration, explore
 from trackless.moments import Moments
-from trackless.pieces import Task, batches, tasks
+from trackless.pieces import Task, batches, block_cuts, tasks
 from trackless.potentials import Potential, RadialPotential
 from trackless.quadrature import RULES, STRIDES
 from trackless.radial_splines import RadialSplines
@@ -72,7 +73,7 @@ class Transitions:
     def measure_roughness(self, coef: Array) -> None:
         """Find the covariance of what is not linear in the noise, on a part of the data."""
         part = self.snapshots[: max(1, LOOKED_AT // len(self.snapshots.times_of(0)))]
-        cuts = np.linspace(0, part.runs, min(part.runs, 64) + 1).round().astype(np.int64)
+        cuts = block_cuts(part.runs, min(part.runs, FEW_BLOCKS))
         found = [sums[3] for _, sums in self._pass(part, cuts, coef)]
         mean = np.sum(found, axis=0) / sum(len(part.times_of(m)) - 1 for m in range(part.runs))
         mean = np.tril(mean) + np.tril(mean, -1).T
