@@ -19,7 +19,7 @@ from trackless.pieces import Task, batches, block_cuts, spans, tasks
 from trackless.quadrature import RULES, STRIDES
 from trackless.snapshots import Snapshots
 from trackless.space import half_box, side_lengths
-from trackless.tables import RadialTable, TensorTable, empty_table
+from trackless.tables import RadialTable, TensorTable, by_direction, empty_table
 
 Array = NDArray[np.float64]
 MOST_BYTES = 2_000_000_000  # moments of one block may not be larger
@@ -34,6 +34,7 @@ def accumulate(
     windows: int | None = None,
     blocks: int | None = None,
     matching: Matching | None = None,
+    per_direction: bool = False,
 ) -> Moments:
     """Reduce snapshots to moments on two bases.
 
@@ -52,6 +53,8 @@ def accumulate(
     matching : Matching, optional
         Follow particles to the next snapshot, for the estimators that regress displacements on forces. The moments
         are then those of the particles that could be followed, and serve these estimators only.
+    per_direction : bool
+        Keep the diffusion term of every direction apart, for a sigma that is not the same in all.
 
     Returns
     -------
@@ -69,14 +72,21 @@ def accumulate(
     if interaction is not None:
         _check_cutoff(interaction, snapshots)
     matching = matching.resolved(snapshots) if matching is not None else None
-    tables = tuple(
-        b.table(snapshots.dim) if b is not None else empty_table(snapshots.dim) for b in (external, interaction)
-    )
-    moments = _empty(snapshots, external, interaction, coupling, windows, blocks, matching)
+    tables = tables_of((external, interaction), snapshots.dim, per_direction)
+    parts = len(tables[0].noise)
+    moments = _empty(snapshots, external, interaction, coupling, windows, blocks, matching, parts)
     work = list(batches(tasks(snapshots, block_cuts(snapshots.runs, moments.blocks), moments.windows)))
     for batch in _progress.track(work, "accumulating", len(work)):
         _add_batch(moments, snapshots, batch, tables, matching)
     return moments
+
+
+def tables_of(
+    bases: tuple[Basis | None, ...], dim: int, per_direction: bool = False
+) -> tuple[RadialTable | TensorTable, ...]:
+    """What kernels read of two families, or of none."""
+    found = tuple(basis.table(dim) if basis is not None else empty_table(dim) for basis in bases)
+    return tuple(by_direction(table) for table in found) if per_direction else found
 
 
 def closed_bases(
@@ -148,6 +158,7 @@ def _empty(
     windows: int | None,
     blocks: int | None,
     matching: Matching | None,
+    parts: int,
 ) -> Moments:
     pair_size = interaction.size if interaction is not None else 0
     size = pair_size + (external.size if external is not None else 0)
@@ -174,7 +185,7 @@ def _empty(
         dynamics="continuous",
         quadratic=np.zeros((*shape, size, size)),
         pair=np.zeros((kept, windows, pair_size, pair_size)),
-        diffusion=np.zeros((*shape, size)),
+        diffusion=np.zeros((*shape, parts, size)),
         energy=np.zeros((kept, windows, size)),
         weight=np.zeros(shape),
         runs=np.diff(cuts),
@@ -258,7 +269,7 @@ def _run_task(
     return Sums(
         quadratic.reshape(*shape, size, size),
         pair,
-        diffusion.reshape(*shape, size),
+        diffusion.reshape(*shape, *diffusion.shape[1:]),
         change,
         weight.reshape(shape),
         work,

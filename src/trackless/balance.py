@@ -14,6 +14,7 @@ errors of every kind. One pass over the data keeps small sums, per block and win
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -25,16 +26,17 @@ from scipy.linalg import block_diag, solve_triangular
 from trackless import _progress, _threads
 from trackless._errors import InputError
 from trackless._kernels.energies import energy_series
-from trackless.accumulation import FEW_BLOCKS, usual_size
+from trackless.accumulation import FEW_BLOCKS, tables_of, usual_size
 from trackless.basis import Basis, RadialFunctions
 from trackless.exploration import explore
+from trackless.intensity import Sigma
 from trackless.pieces import Task, batches, block_cuts, spans, tasks
 from trackless.potentials import RadialSum
 from trackless.quadrature import RULES, STRIDES, rule_named
 from trackless.shapes import Gaussian, Power
 from trackless.snapshots import Snapshots
 from trackless.space import half_box, side_lengths
-from trackless.tables import PolynomialTable, RadialTable, empty_table
+from trackless.tables import PolynomialTable, RadialTable, by_direction, empty_table, one_noise
 
 Array = NDArray[np.float64]
 WINDOWS = 8
@@ -57,37 +59,45 @@ class Tests:
     interaction : RadialTable
     steady : (E,) bool
         Which of them are so smooth that their quadratic variation is looked at.
+    along : (E,) int
+        The one direction that a function depends on, -1 where there are more.
     names : tuple of str
     """
 
     external: PolynomialTable | RadialTable
     interaction: RadialTable
     steady: NDArray[np.bool_]
+    along: NDArray[np.int64]
     names: tuple[str, ...]
 
 
-def tests_for(snapshots: Snapshots) -> Tests:
-    """Smooth test functions on the scale of the data."""
+def tests_for(snapshots: Snapshots, per_direction: bool, quadratic: bool) -> Tests:
+    """Smooth test functions on the scale of the data; ``quadratic``: polynomials only, none in a periodic box."""
     dim, explored = snapshots.dim, explore(snapshots)
     external: PolynomialTable | RadialTable = empty_table(dim)
     names: list[str] = []
+    along: list[int] = []
     if snapshots.box is None:
         origin = explored.mean
         scale = float(np.sqrt(((explored.positions - origin) ** 2).sum(axis=1).mean()))
         letters = [f"x{k + 1}" for k in range(dim)]
-        products = [letters[k] + letters[m] for k in range(dim) for m in range(k, dim)]
-        names = letters + products
-        external = PolynomialTable(np.ascontiguousarray(origin), scale or 1.0, len(names))
+        products = [(k, m) for k in range(dim) for m in range(k, dim)]
+        names = letters + [letters[k] + letters[m] for k, m in products]
+        along = [*range(dim), *(k if k == m else -1 for k, m in products)]
+        external = PolynomialTable(np.ascontiguousarray(origin), scale or 1.0, len(names), one_noise(dim))
     pairs: list[str] = []
     interaction = empty_table(dim)
-    if max(snapshots.counts_of(0)) > 1:
-        family, pairs = _pair_functions(snapshots)
+    if max(snapshots.counts_of(0)) > 1 and not (quadratic and snapshots.box is not None):
+        family, pairs = _pair_functions(snapshots, quadratic)
         interaction = family.adapted(explored, "interaction").table(dim)
     steady = np.array([True] * len(names) + [snapshots.box is not None or name == "r^2" for name in pairs])
-    return Tests(external, interaction, steady, (*names, *pairs))  # type: ignore[arg-type]
+    if per_direction:
+        external, interaction = by_direction(external), by_direction(interaction)
+    every = np.array(along + [-1] * len(pairs), dtype=np.int64)
+    return Tests(external, interaction, steady, every, (*names, *pairs))  # type: ignore[arg-type]
 
 
-def _pair_functions(snapshots: Snapshots) -> tuple[Basis, list[str]]:
+def _pair_functions(snapshots: Snapshots, quadratic: bool) -> tuple[Basis, list[str]]:
     if snapshots.box is not None:
         cutoff = half_box(snapshots.box)
         widths = [part * cutoff for part in BOXED]
@@ -95,7 +105,7 @@ def _pair_functions(snapshots: Snapshots) -> tuple[Basis, list[str]]:
                      * np.exp(-0.5 * (r / w) ** 2) for w in widths]  # fmt: skip
         return RadialFunctions(functions), [f"pairs within {w:.3g}" for w in widths]
     typical = float(np.sqrt((explore(snapshots).distances ** 2).mean())) or 1.0
-    widths = [part * typical for part in BROAD]
+    widths = [] if quadratic else [part * typical for part in BROAD]
     return RadialFunctions([RadialSum((Power(2),), (typical**-2,)), *(Gaussian(0.0, w) for w in widths)]), [
         "r^2",
         *(f"pairs within {w:.3g}" for w in widths),
@@ -106,25 +116,25 @@ def _pair_functions(snapshots: Snapshots) -> tuple[Basis, list[str]]:
 class Balance:
     """Sums over a data set, per block of runs and time window, for E test functions and C sets of coefficients.
 
+    The noise has one part, or one per direction; D and Gamma are the sums of theirs.
+
     Attributes
     ----------
     tests : Tests
     change : (blocks, windows, E)
         Change of H over the window.
-    diffusion : (blocks, windows, strides, E)
+    diffusion : (blocks, windows, strides, parts, E)
         Integral of D.
     power : (blocks, windows, strides, C, E)
         Integral of P.
-    weight : (blocks, windows)
-        Integral of the number of particles.
-    cross : (windows, E, K)
+    cross : (windows, parts, E, K)
         Integral of sum_i grad_i H_e . F_k, of all blocks: how the residuals depend on the coefficients.
-    squares : (strata, strides, C + 2, C + 2, E, E)
-        Sums over intervals of the products of the parts of R: change, -dt D, and dt P for each set of coefficients.
+    squares : (strata, strides, 1 + parts + C, 1 + parts + C, E, E)
+        Sums over intervals of the products of the terms of R: change, -dt D of each part, dt P of each set.
         Strata are blocks, or blocks and windows where blocks are few.
-    clock : (strata, strides, E, E)
+    clock : (strata, strides, parts, E, E)
         Sums of dt Gamma.
-    window_clock : (windows, E, E)
+    window_clock : (windows, parts, E, E)
         The same for windows, stride 1: all blocks together.
     spans : (windows, 2)
         First and last time of each window, of the first run.
@@ -134,7 +144,6 @@ class Balance:
     change: Array
     diffusion: Array
     power: Array
-    weight: Array
     cross: Array
     squares: Array
     clock: Array
@@ -151,6 +160,11 @@ class Balance:
         """Number of time windows."""
         return self.change.shape[1]
 
+    @property
+    def parts(self) -> int:
+        """Of the noise: 1, or one per direction."""
+        return self.clock.shape[2]
+
 
 def balance(
     snapshots: Snapshots,
@@ -160,6 +174,7 @@ def balance(
     coupling: str = "mean",
     quadrature: str = "auto",
     cuts: NDArray[np.int64] | None = None,
+    per_direction: bool = False,
 ) -> Balance:
     """One pass over the data: test energies under the forces of two (closed) families.
 
@@ -169,36 +184,48 @@ def balance(
         Sets of coefficients, external first.
     cuts : (blocks + 1,), optional
         First run of each block, and the end of the last.
+    per_direction : bool
+        Keep the parts of the noise in each direction apart.
     """
-    tests = tests_for(snapshots)
-    size, sets = len(tests.names), len(coef)
-    if size == 0:
+    tests = tests_for(snapshots, per_direction, quadratic=False)
+    if len(tests.names) == 0:
         raise InputError("no test function fits these data: one particle in a periodic box has no energy to look at")
+    tables = tables_of((external, interaction), snapshots.dim, per_direction)
+    of_task = partial(
+        _sums, snapshots=snapshots, coupling=coupling, tables=tables, tests=tests, coef=np.ascontiguousarray(coef),
+        rule=RULES.index(rule_named(quadrature)),
+    )  # fmt: skip
+    return collected(snapshots, tests, coef.shape, cuts, of_task)
+
+
+def collected(
+    snapshots: Snapshots,
+    tests: Tests,
+    shape: tuple[int, ...],
+    cuts: NDArray[np.int64] | None,
+    of_task: Callable[[Task], dict[str, Array]],
+) -> Balance:
+    """The sums of all pieces of the data; ``shape`` is that of the sets of coefficients."""
+    size, (sets, functions) = len(tests.names), shape
     shortest = min(len(snapshots.times_of(m)) for m in range(1 if snapshots.regular else snapshots.runs))
     windows = max(1, min(WINDOWS, (shortest - 1) // FEWEST_INTERVALS))
     if cuts is None:
         cuts = block_cuts(snapshots.runs, min(snapshots.runs, BLOCKS))
     kept = len(cuts) - 1
+    parts = len(tests.external.noise)
     strata = kept if kept >= FEW_BLOCKS else kept * windows
     result = Balance(
         tests=tests,
         change=np.zeros((kept, windows, size)),
-        diffusion=np.zeros((kept, windows, len(STRIDES), size)),
+        diffusion=np.zeros((kept, windows, len(STRIDES), parts, size)),
         power=np.zeros((kept, windows, len(STRIDES), sets, size)),
-        weight=np.zeros((kept, windows)),
-        cross=np.zeros((windows, size, coef.shape[1])),
-        squares=np.zeros((strata, len(STRIDES), sets + 2, sets + 2, size, size)),
-        clock=np.zeros((strata, len(STRIDES), size, size)),
-        window_clock=np.zeros((windows, size, size)),
+        cross=np.zeros((windows, parts, size, functions)),
+        squares=np.zeros((strata, len(STRIDES), 1 + parts + sets, 1 + parts + sets, size, size)),
+        clock=np.zeros((strata, len(STRIDES), parts, size, size)),
+        window_clock=np.zeros((windows, parts, size, size)),
         spans=spans(snapshots, 0, windows),
     )
-    tables = tuple(b.table(snapshots.dim) if b is not None else empty_table(snapshots.dim)
-                   for b in (external, interaction))  # fmt: skip
     work = list(batches(tasks(snapshots, cuts, windows)))
-    of_task = partial(
-        _sums, snapshots=snapshots, coupling=coupling, tables=tables, tests=tests, coef=np.ascontiguousarray(coef),
-        rule=RULES.index(rule_named(quadrature)),
-    )  # fmt: skip
     for batch in _progress.track(work, "testing", len(work)):
         for task, sums in zip(batch, _threads.each(of_task, batch), strict=True):
             block, window = task.slot
@@ -223,11 +250,12 @@ def _sums(
     scales = 1.0 / np.maximum(counts.ravel(), 1) if coupling == "mean" else np.ones(counts.size)
     weights = np.zeros((frames, len(STRIDES)))
     weights[piece.order] = piece.weights.reshape(-1, len(STRIDES), len(RULES))[piece.class_of][:, :, rule]
-    gram = np.zeros((counts.size, len(tests.names), len(tests.names)))
-    cross = np.zeros((len(tests.names), coef.shape[1]))
+    parts = len(tests.external.noise)
+    gram = np.zeros((counts.size, parts, len(tests.names), len(tests.names)))
+    cross = np.zeros((parts, len(tests.names), coef.shape[1]))
     energy, diffusion, power = energy_series(
         points, starts, scales, side_lengths(snapshots.box, snapshots.dim), tables[0], tables[1], coef, tests.external,
-        tests.interaction, np.tile(weights[:, 0], len(runs)), gram, cross,
+        tests.interaction, 0.0, np.tile(weights[:, 0], len(runs)), gram, cross,
     )  # fmt: skip
     shape = (len(runs), frames)
     energy, diffusion, power, gram = (a.reshape(*shape, *a.shape[1:]) for a in (energy, diffusion, power, gram))
@@ -236,20 +264,19 @@ def _sums(
     first, last = (energy[:, i] * usual_size(counts[:, i, None], usual, *sizes) for i in (0, -1))
     sums = {
         "change": (last * piece.closes - first * piece.opens).sum(axis=0),
-        "diffusion": np.einsum("rfe,fs->se", diffusion, weights),
+        "diffusion": np.einsum("rfpe,fs->spe", diffusion, weights),
         "power": np.einsum("rfce,fs->sce", power, weights),
-        "weight": counts.sum(axis=0) @ weights[:, 0],
         "cross": cross,
     }
     times = np.stack([snapshots.times_of(m)[piece.first : piece.last + 1] for m in runs])
     squares, clocks = [], []
     for stride in STRIDES:
         gaps = np.diff(times[:, ::stride], axis=1)
-        steady = (counts[:, ::stride][:, 1:] == counts[:, ::stride][:, :-1])[..., None]
+        steady = (counts[:, ::stride][:, 1:] == counts[:, ::stride][:, :-1])[..., None, None]
         laplacians, powers, gammas = (_integrated(a[:, ::stride], gaps) for a in (diffusion, power, gram))
         changes = np.diff(energy[:, ::stride], axis=1)
-        parts = np.concatenate([changes[:, :, None], -laplacians[:, :, None], powers], axis=2) * steady[..., None]
-        squares.append(np.einsum("rfae,rfbg->abeg", parts, parts, optimize=True))
+        terms = np.concatenate([changes[:, :, None], -laplacians, powers], axis=2) * steady
+        squares.append(np.einsum("rfae,rfbg->abeg", terms, terms, optimize=True))
         clocks.append((gammas * steady[..., None]).sum(axis=(0, 1)))
     return sums | {"squares": np.stack(squares), "clock": np.stack(clocks), "window_clock": clocks[0]}
 
@@ -306,24 +333,28 @@ class Discrepancies(NamedTuple):
         return solve_triangular(root, vectors[:, left] / np.sqrt(sizes[left]), lower=True, trans=1)
 
 
-def discrepancies(found: Balance, learnt: Learnt, sigma: float, parts: Array, stride: int = 1) -> Discrepancies:
-    """Window by window: parts[0] change - parts[1] (integral of D) + parts[2:] (integrals of P).
+def discrepancies(found: Balance, learnt: Learnt, sigma: Sigma, factors: Array, stride: int = 1) -> Discrepancies:
+    """Window by window, with one factor for each: change, minus the integrals of D, plus the integrals of P.
 
     In theory it is a martingale with the covariance sigma^2 times the integral of Gamma; the fit's own residual is
     another, and both are driven by the same noise.
     """
     at = STRIDES.index(stride)
-    raw = parts[0] * found.change - parts[1] * found.diffusion[:, :, at]
-    raw = raw + np.einsum("bwce,c->bwe", found.power[:, :, at], parts[2:])
-    raw = raw.reshape(found.blocks, -1)
-    cross = found.cross.reshape(raw.shape[1], -1)
+    parts = found.parts
+    raw = factors[0] * found.change - factors[1 : 1 + parts] @ found.diffusion[:, :, at]
+    raw = (raw + factors[1 + parts :] @ found.power[:, :, at]).reshape(found.blocks, -1)
+    variances = np.broadcast_to(np.square(sigma), (parts,))
+    cross = found.cross.sum(axis=1).reshape(raw.shape[1], -1)
+    shared = np.einsum("p,wpek->wek", variances, found.cross).reshape(cross.shape)
     back = cross @ learnt.gain / learnt.total
     by_block = raw + learnt.residuals @ back.T
-    noise: Array = np.asarray(block_diag(*found.window_clock), float)
-    theory = noise - back @ cross.T - cross @ back.T + back @ (learnt.total * learnt.matrix) @ back.T
-    covariance, share = _shrunk(by_block, sigma**2 * theory, sigma**2 * noise)
+    noise: Array = np.asarray(block_diag(*np.einsum("p,wpef->wef", variances, found.window_clock)), float)
+    # the fit's own noise: as if it were the same in all directions, which is good enough to shrink towards
+    own = variances.mean() * learnt.total * learnt.matrix
+    theory = noise - back @ shared.T - shared @ back.T + back @ own @ back.T
+    covariance, share = _shrunk(by_block, theory, noise)
     smoothed = cross @ learnt.smoothed @ cross.T
-    return Discrepancies(raw.sum(axis=0), raw, by_block, covariance + smoothed, smoothed, sigma**2 * noise, share)
+    return Discrepancies(raw.sum(axis=0), raw, by_block, covariance + smoothed, smoothed, noise, share)
 
 
 def _shrunk(samples: Array, theory: Array, noise: Array) -> tuple[Array, float]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from trackless._errors import InputError
 from trackless.exploration import Exploration
-from trackless.tables import BumpTable
+from trackless.tables import BumpTable, one_noise
 
 Array = NDArray[np.float64]
 PER_DIRECTION = {1: 8, 2: 5, 3: 3}
@@ -38,6 +38,6 @@ def bumps_for(explored: Exploration, role: int, deviation: float) -> tuple[BumpT
     centres, nowhere = np.ascontiguousarray(centres), np.zeros(dim)
     amplitude = float(np.prod(width / wider))
     return (
-        BumpTable(centres, 1 / width**2, 1.0, nowhere, len(centres)),
-        BumpTable(centres, 1 / wider**2, amplitude, nowhere, len(centres)),
+        BumpTable(centres, 1 / width**2, 1.0, nowhere, len(centres), one_noise(dim)),
+        BumpTable(centres, 1 / wider**2, amplitude, nowhere, len(centres), one_noise(dim)),
     )

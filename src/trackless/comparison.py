@@ -94,7 +94,10 @@ def compare(snapshots: Snapshots, candidates: Mapping[str, Any], folds: int = FO
         raise InputError(f"compare: expected Snapshots, got {type(snapshots).__name__}; wrap arrays in tl.Snapshots")
     if len(candidates) < 2:
         raise InputError(f"compare: expected at least two candidates, got {len(candidates)}")
-    kinds = {(getattr(c, "sigma", None), getattr(c, "coupling", None)) for c in candidates.values()}
+    kinds = {
+        (tuple(np.atleast_1d(np.asarray(getattr(c, "sigma", None))).tolist()), getattr(c, "coupling", None))
+        for c in candidates.values()
+    }
     if len(kinds) > 1:
         raise InputError("compare: candidates must have the same sigma and coupling, or their losses mean nothing")
     if folds < 2:

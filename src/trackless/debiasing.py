@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from trackless import _progress
 from trackless._errors import InputError
 from trackless.accumulation import accumulate
+from trackless.intensity import Sigma
 from trackless.moments import Moments
 from trackless.potentials import Potential, RadialPotential
 from trackless.residuals import Units
@@ -53,7 +54,7 @@ class Fitted(Protocol):
 
     external_: Potential | None
     interaction_: Potential | None
-    sigma_: float
+    sigma_: Sigma
     explored_: tuple[Any, Any]
 
 
@@ -69,8 +70,8 @@ class Debiasing:
         Of the correction, from the simulated runs; part of the reported covariance.
     rounds, runs : int
         How many simulations there were, and of how many runs each.
-    size : float
-        Length of the correction, in standard errors of the equations.
+    changed : float
+        How much of the forces it changed (root mean square over the particles).
     converged : bool
     """
 
@@ -78,7 +79,7 @@ class Debiasing:
     covariance: Array
     rounds: int
     runs: int
-    size: float
+    changed: float
     converged: bool
 
     @property
@@ -86,8 +87,8 @@ class Debiasing:
         """What was done, in words."""
         end = "" if self.converged else f"; it had not settled after {self.rounds} rounds: take it with care"
         return (
-            f"a bias of {self.size:.1f} standard errors was removed by {self.rounds} simulations of the fitted model "
-            f"({self.runs} runs each){end}"
+            f"bias was removed by {self.rounds} simulations of the fitted model ({self.runs} runs each), which changed "
+            f"its forces by {self.changed:.1%}{end}"
         )
 
 
@@ -95,15 +96,15 @@ class Simulated:
     """Simulations of a model on the protocol of some data: same start, times and numbers, same random numbers."""
 
     def __init__(self, data: Snapshots, moments: Moments, quadrature: str, seed: int = 0) -> None:
-        times = data.times_of(0)
-        gaps = np.diff(times)
-        if not data.regular or np.ptp(gaps) > 1e-6 * gaps.mean() * len(gaps):
+        times, gap = data.times_of(0), data.common_interval()
+        if not data.regular or gap is None:
             raise InputError(
                 "debias: expected runs with the same times and even intervals, which is what can be simulated; use "
                 "debias=False, or a part of the data (snapshots.between, snapshots.every)"
             )
         self.data, self.moments, self.quadrature, self.seed = data, moments, quadrature, seed
-        self.gap, self.duration = float(gaps.mean()), float(times[-1] - times[0])
+        self.matrix = moments.normal_equations(1.0, quadrature).matrix
+        self.gap, self.duration = gap, float(times[-1] - times[0])
         _, frames, particles, _ = data.positions.shape
         self.runs = max(8, min(COPIES * data.runs, MOST_RUNS, MOST_POSITIONS // (frames * FINE * particles)))
         low, high = data.positions.min(axis=(0, 1, 2)), data.positions.max(axis=(0, 1, 2))
@@ -128,13 +129,17 @@ class Simulated:
                     f"debias: the fitted model is unstable: {outside:.0%} of its particles leave the region that the "
                     "data explored; use debias=False, more data, or a stronger regularization"
                 )
-        residuals = []
+        residuals, seen_forces = [], []
         of = self.moments
         for seen, rule in ((paths.every(FINE), self.quadrature), (paths, "cubic")):
-            moments = accumulate(seen, of.external, of.interaction, of.coupling, windows=1)
+            moments = accumulate(seen, of.external, of.interaction, of.coupling, windows=1, per_direction=of.parts > 1)
             units = Units.of(moments, fitted.sigma_, rule)
             residuals.append((units.vectors - units.matrices @ coef) / units.weights.mean())
-        difference = residuals[0] - residuals[1]
+            seen_forces.append(np.diag(units.mean()[0]))
+        # functions that the model meets more often than the data did must not have more to say
+        own = np.diag(self.matrix)
+        share = np.minimum(1.0, own / np.maximum(np.max(seen_forces, axis=0), 1e-300))
+        difference = share * (residuals[0] - residuals[1])
         mean = difference.mean(axis=0)
         scattered = difference - mean
         return mean, scattered.T @ scattered / len(scattered) ** 2
@@ -150,21 +155,17 @@ def _stiffest(fitted: Fitted) -> float:
     return largest
 
 
-def debiased(
-    simulated: Simulated, noise: Array, start: Array, solve: Callable[[Array, Array], tuple[Array, Any]]
-) -> Debiasing:
+def debiased(simulated: Simulated, noise: Array, solve: Callable[[Array, Array], tuple[Array, Any]]) -> Debiasing:
     """The fixed point.
 
     Parameters
     ----------
     noise : (K, K)
         Covariance of the data's equations.
-    start : (K,)
-        Coefficients of the plain fit.
     solve : callable
         Correction (K,) and its covariance (K, K) -> coefficients (K,) and the fitted model to be simulated.
     """
-    nothing = np.zeros(len(start))
+    nothing = np.zeros(len(noise))
     coef, model = solve(nothing, np.outer(nothing, nothing))
     places, corrections = [], []
     correction, covariance, converged = nothing, np.zeros_like(noise), False
@@ -174,16 +175,18 @@ def debiased(
         corrections.append(found)
         # steps of the simulation follow the forces, so that two rounds never have quite the same noise
         chance = 2 * np.diag(covariance) + INSIDE**2 * np.diag(noise)
-        converged = bool(((found - correction) ** 2 <= chance).mean() >= MOSTLY)
+        # the first correction must itself be simulated: it may be wrong where the fit was
+        converged = len(places) > 1 and bool(((found - correction) ** 2 <= chance).mean() >= MOSTLY)
         correction = (
             found if converged else _accelerated(places, corrections, partial(_coefficients, solve, covariance))
         )
         coef, model = solve(correction, covariance)
         if converged:
             break
-    inverse = np.linalg.pinv(noise, hermitian=True)
-    size = float(np.sqrt(correction @ inverse @ correction))
-    return Debiasing(correction, covariance, len(places), simulated.runs, size, converged)
+    matrix = simulated.matrix
+    force, change = (float(c @ matrix @ c) for c in (places[0], coef - places[0]))
+    changed = float(np.sqrt(max(change, 0.0) / max(force, 1e-300)))
+    return Debiasing(correction, covariance, len(places), simulated.runs, changed, converged)
 
 
 def _coefficients(solve: Callable[[Array, Array], tuple[Array, Any]], covariance: Array, correction: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,11 +13,11 @@ from trackless._errors import InputError
 from trackless.accumulation import check_snapshots
 from trackless.basis import Basis, Center, closed_center
 from trackless.comparison import Comparison, compare
-from trackless.estimators.least_squares import checked_sigma
 from trackless.estimators.self_test import SelfTest
 from trackless.evidence import log_bayes_factor, log_bayes_factor_of_all
 from trackless.exploration import explore
 from trackless.goodness import ResidualTest
+from trackless.intensity import check_setting, checked_sigma, is_per_direction, is_unknown
 from trackless.noise import first_guess
 from trackless.potentials import RadialPotential
 from trackless.radial_splines import RadialSplines
@@ -63,7 +64,7 @@ class Findings:
 
 def fit(
     snapshots: Snapshots,
-    sigma: float | None = None,
+    sigma: float | Sequence[float] | str | None = None,
     external: Wanted = "auto",
     interaction: Wanted = "auto",
     coupling: str = "mean",
@@ -79,8 +80,9 @@ def fit(
     Parameters
     ----------
     snapshots : Snapshots
-    sigma : float or None
-        Noise intensity of dX = -force dt + sigma dW (sigma^2 = 2 D); None finds it from the data, with an error.
+    sigma : float, tuple of float, "diagonal" or None
+        Noise intensity of dX = -force dt + sigma dW (sigma^2 = 2 D), or one per direction; None finds it from the data,
+        with an error, "diagonal" finds one per direction.
     external, interaction : "auto", "radial", "free", Basis or None
         "auto" asks the data whether the potential depends on the distance only (in two dimensions; elsewhere it is
         taken to be radial, and the findings say so). "free" does not assume it. None leaves the potential out.
@@ -117,15 +119,14 @@ def fit(
     """
     if not isinstance(snapshots, Snapshots):
         raise InputError(f"fit: expected Snapshots, got {type(snapshots).__name__}; wrap arrays in tl.Snapshots")
-    if sigma is not None:
-        sigma = checked_sigma(sigma)
+    check_setting(sigma, snapshots.dim)
     for name, wanted in (("external", external), ("interaction", interaction)):
         if not (wanted is None or isinstance(wanted, Basis) or wanted in ("auto", "radial", "free")):
             raise InputError(f"{name}: expected 'auto', 'radial', 'free', a basis or None, got {wanted!r}")
     check_snapshots(snapshots, coupling, interaction is not None)
     sentences: list[str] = []
     place = _place(snapshots, center) if external is not None else None
-    guess = sigma if sigma is not None else first_guess(snapshots, coupling)
+    guess = first_guess(snapshots, coupling, is_per_direction(sigma)) if is_unknown(sigma) else checked_sigma(sigma)
     shared: dict[str, Any] = {
         "sigma": guess, "quadrature": quadrature, "regularization": "evidence", "coupling": coupling,
     }  # fmt: skip
@@ -139,7 +140,8 @@ def fit(
         sentences.insert(0, _where(snapshots, place))
     families = _refined(used, bases, shapes, shared)
     fitted = final.set_params(external=families[0], interaction=families[1]).fit(used)
-    test = fitted.residual_test(used) if dynamics == "continuous" else None
+    can_be_tested = (dynamics == "continuous" or used.box is None) and bool(np.all(np.greater(fitted.sigma_, 0)))
+    test = fitted.residual_test(used) if can_be_tested else None
     fitted.resolve, fitted.resolution_ = resolve, resolution  # as if it had been asked itself
     told = (resolution, fitted.noise_, fitted.debiasing_, test)
     sentences += [found.sentence for found in told if found is not None]

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trackless.basis import RadialFunctions
+from trackless.intensity import Sigma
 from trackless.potentials import Potential, Stretched
 from trackless.shapes import (
     Clamped,
@@ -36,7 +37,8 @@ class Model:
         Oracle bases: they contain the truth exactly.
     coefficients : tuple of float
         True coefficients, external first.
-    sigma : float
+    sigma : float or tuple of float
+        Noise intensity, of all directions or one per direction.
 
     Examples
     --------
@@ -52,7 +54,7 @@ class Model:
     external_basis: RadialFunctions | None
     interaction_basis: RadialFunctions | None
     coefficients: tuple[float, ...]
-    sigma: float = 1.0
+    sigma: Sigma = 1.0
     dim: int | None = None
     """The one dimension this model exists in; None for any."""
 

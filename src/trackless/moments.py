@@ -5,7 +5,8 @@ For a run with N particles observed at times t_l with quadrature weights w_l, th
     sum_l w_l N G(t_l),   sum_l w_l N delta(t_l),   N (h(t_L) - h(t_0)),   n = sum_l w_l N
 
 (paper, eq. for the normal matrix and vector). They add over runs, whatever their durations and particle
-numbers, and b = (sigma^2/2 * diffusion - energy) / n stays open in sigma. Blocks (groups of runs) and time
+numbers, and b = (sigma^2/2 * diffusion - energy) / n stays open in sigma; where it may differ between directions,
+delta is kept for each of them. Blocks (groups of runs) and time
 windows are kept apart, so that cross-validation, error bars and streaming are all the same addition.
 """
 
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from trackless._errors import InputError
 from trackless.basis import Basis
+from trackless.intensity import Sigma
 from trackless.quadrature import ORDERS, RULES, STRIDES, rule_named
 
 Array = NDArray[np.float64]
@@ -60,8 +62,8 @@ class Moments:
         sum w N G under every quadrature rule, for all snapshots and for every second one.
     pair : (blocks, windows, K_Phi, K_Phi)
         The part of ``quadratic`` in which both forces come from the same neighbour, by one rule (``pair_rule``).
-    diffusion : (blocks, windows, strides, rules, K)
-        sum w N delta.
+    diffusion : (blocks, windows, strides, rules, parts, K)
+        sum w N delta; in one part, or with second derivatives along each direction in a part of their own.
     energy : (blocks, windows, K)
         N times the change of h over the window.
     weight : (blocks, windows, strides, rules)
@@ -143,13 +145,13 @@ class Moments:
     def __add__(self, other: Moments) -> Moments:
         if not isinstance(other, Moments):
             return NotImplemented
-        for name in (*_SETTINGS, "windows"):
+        for name in (*_SETTINGS, "windows", "parts"):
             a, b = getattr(self, name), getattr(other, name)
             if a != b:
                 same = (
                     "closed bases, for instance moments.external and moments.interaction of the first"
                     if name in ("external", "interaction")
-                    else name
+                    else {"parts": "per_direction"}.get(name, name)
                 )
                 raise InputError(
                     f"moments differ in {name} ({a!r} and {b!r}) and cannot be added; accumulate both with the same "
@@ -180,8 +182,23 @@ class Moments:
             chosen = {name: values if name == "runs" else values[:, windows] for name, values in chosen.items()}
         return replace(self, **chosen)
 
+    @property
+    def parts(self) -> int:
+        """How many noise intensities these moments are open in: 1, or one per direction."""
+        return self.diffusion.shape[-2]
+
+    def half_variances(self, sigma: Sigma) -> Array:
+        """sigma^2/2 (parts,): what the parts of ``diffusion`` are multiplied with."""
+        values = np.atleast_1d(sigma)
+        if len(values) not in (1, self.parts):
+            raise InputError(
+                f"sigma: got {len(values)} numbers, these moments are for one"
+                + (f" or {self.parts}" if self.parts > 1 else "; accumulate with per_direction=True")
+            )
+        return 0.5 * np.broadcast_to(values**2, (self.parts,))
+
     def normal_equations(
-        self, sigma: float, quadrature: str = "trapezoid", stride: int = 1, part: NDArray[np.bool_] | None = None
+        self, sigma: Sigma, quadrature: str = "trapezoid", stride: int = 1, part: NDArray[np.bool_] | None = None
     ) -> NormalEquations:
         """A and b from all blocks and windows together, or from those marked in ``part`` (blocks, windows).
 
@@ -196,11 +213,12 @@ class Moments:
         chosen = np.ones((self.blocks, self.windows), bool) if part is None else part
         total = self.weight[:, :, *q][chosen].sum()
         matrix = self.quadratic[:, :, *q][chosen].sum(axis=0) / total
-        vector = (0.5 * sigma**2 * self.diffusion[:, :, *q][chosen] - self.energy[chosen]).sum(axis=0) / total
+        diffusion = self.half_variances(sigma) @ self.diffusion[:, :, *q][chosen].sum(axis=0)
+        vector = (diffusion - self.energy[chosen].sum(axis=0)) / total
         return NormalEquations(matrix, vector, self.external_size)
 
     def unit_equations(
-        self, sigma: float, quadrature: str = "trapezoid", stride: int = 1
+        self, sigma: Sigma, quadrature: str = "trapezoid", stride: int = 1
     ) -> tuple[Array, Array, Array]:  # fmt: skip
         """Sums n A (units, K, K), n b (units, K) and weights n (units,) of every block and window on its own.
 
@@ -210,10 +228,10 @@ class Moments:
             raise InputError("these moments follow particles; for the self-test accumulate without matching")
         q = rule_index(quadrature, stride)
         matrices = self.quadratic[:, :, *q].reshape(-1, self.size, self.size)
-        vectors = (0.5 * sigma**2 * self.diffusion[:, :, *q] - self.energy).reshape(-1, self.size)
+        vectors = (self.half_variances(sigma) @ self.diffusion[:, :, *q] - self.energy).reshape(-1, self.size)
         return matrices, vectors, self.weight[:, :, *q].ravel()
 
-    def quadrature_errors(self, coef: Array, sigma: float, quadrature: str = "trapezoid") -> Array:
+    def quadrature_errors(self, coef: Array, sigma: Sigma, quadrature: str = "trapezoid") -> Array:
         """Errors of b - A coef from the time integrals, (units, K): every snapshot against every second.
 
         A rule of order p is 2^p times as wrong on twice the interval, so its error is the difference over 2^p - 1.

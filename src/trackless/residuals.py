@@ -11,15 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 from scipy.ndimage import uniform_filter1d
 
+from trackless.intensity import Sigma
 from trackless.moments import Moments
 
 Array = NDArray[np.float64]
 FLOOR = 1e-10  # eigenvalues of A below this part of the largest are as good as zero
 EVENED = 9  # neighbouring directions whose variances are averaged
-LEAST = 0.1  # part of the noise that correlations with what is estimated beside it may leave
 HEARD = 1e-5  # equations of functions with less than this part of the largest force say nothing
 
 
@@ -49,7 +48,7 @@ class Units(NamedTuple):
     """covariance (K, K) of noise in b that all units share, so that their scatter does not show it"""
 
     @classmethod
-    def of(cls, moments: Moments, sigma: float, quadrature: str) -> Units:
+    def of(cls, moments: Moments, sigma: Sigma, quadrature: str) -> Units:
         """Blocks and time windows of some moments."""
         return cls(*moments.unit_equations(sigma, quadrature))
 
@@ -73,10 +72,17 @@ class Units(NamedTuple):
         """
         residuals = np.where(heard, self.vectors - self.matrices @ coef, 0.0) / self.weights.mean()
         scatter = residuals.T @ residuals / len(residuals) ** 2
-        return scatter if self.common is None else scatter + np.outer(heard, heard) * self.common
+        if self.common is None:
+            return scatter
+        # correlations with what the units show may take off a part of it, but no more than there is
+        sizes, vectors = np.linalg.eigh(scatter + np.outer(heard, heard) * self.common)
+        return (vectors * np.maximum(sizes, 0.0)) @ vectors.T
 
     def covariance(self, coef: Array, heard: NDArray[np.bool_]) -> Array:
-        """The same, shrunk so that it can be inverted.
+        """The same, shrunk so that it can be inverted, for weights; what units have in common is not part of it.
+
+        (An error of sigma is one of the scale of all forces. Weighed against a prior it would shrink them: the many
+        parameters of a prior would rather all be smaller. So it widens bands, and does not change estimates.)
 
         In the coordinates in which the likelihood's covariance sigma^2/(N M T) A is the identity, smooth functions have
         its variance and rough ones more, by the quadrature over sparse snapshots. So the scatter is shrunk towards a
@@ -109,20 +115,8 @@ class Units(NamedTuple):
         back = own[:, None] * vectors * np.sqrt(sizes * typical)
         shrunk = back @ ((1 - share) * scatter + share * np.eye(len(scatter))) @ back.T
         result = np.zeros((len(heard), len(heard)))
-        shrunk = shrunk / len(white)
-        if self.common is not None:
-            shrunk = _plus(shrunk, self.common[np.ix_(heard, heard)])
-        result[np.ix_(heard, heard)] = shrunk
+        result[np.ix_(heard, heard)] = shrunk / len(white)
         return result
-
-
-def _plus(noise: Array, more: Array) -> Array:
-    """The sum of two covariances, the second of which may take off a part of the first, but not all of it."""
-    root = np.linalg.cholesky(noise)
-    half = solve_triangular(root, more, lower=True)
-    sizes, vectors = np.linalg.eigh(solve_triangular(root, half.T, lower=True))
-    back = root @ vectors
-    return (back * np.maximum(1 + sizes, LEAST)) @ back.T
 
 
 def _typical_variances(variances: Array) -> Array:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from trackless._errors import InputError
 from trackless.accumulation import accumulate
+from trackless.intensity import Sigma
 from trackless.moments import rule_index
 from trackless.quadrature import rule_named, weights
 from trackless.radial_splines import RadialSplines
@@ -95,7 +96,7 @@ class Resolution:
 
 
 def resolved(
-    snapshots: Snapshots, sigma: float, coupling: str = "mean", quadrature: str = "trapezoid"
+    snapshots: Snapshots, sigma: Sigma, coupling: str = "mean", quadrature: str = "trapezoid"
 ) -> Resolution:  # fmt: skip
     """Find the start with the smallest expected error of the time integrals by a rule.
 
@@ -124,7 +125,7 @@ def resolved(
 
 
 def resolved_part(
-    snapshots: Snapshots, resolve: str | None, sigma: float, coupling: str, quadrature: str
+    snapshots: Snapshots, resolve: str | None, sigma: Sigma, coupling: str, quadrature: str
 ) -> tuple[Snapshots, Resolution | None]:
     """The snapshots to use and why, as ``resolve="auto"`` or None asks."""
     check_resolve(resolve)
@@ -157,20 +158,20 @@ class _Frames(NamedTuple):
     slices: list[slice]
 
 
-def _frames(snapshots: Snapshots, sigma: float, coupling: str) -> _Frames:
+def _frames(snapshots: Snapshots, sigma: Sigma, coupling: str) -> _Frames:
     times = snapshots.times[: HEAD + 1]
     head = snapshots.between(float(times[0]), float(times[-1]))
     count = len(times) - 1
     one = int(snapshots.counts_of(0).max()) < 2
     bases = (RadialSplines(FUNCTIONS[0], center="mean", follow_data=True),
              None if one else RadialSplines(FUNCTIONS[1], follow_data=True))  # fmt: skip
-    moments = accumulate(head, *bases, coupling, windows=count, blocks=BLOCKS)
+    moments = accumulate(head, *bases, coupling, windows=count, blocks=BLOCKS, per_direction=isinstance(sigma, tuple))
     sizes = [moments.external_size, moments.size - moments.external_size]
     slices = [slice(0, sizes[0]), slice(sizes[0], moments.size)][: 1 if one else 2]
     return _Frames(
         times,
         _per_frame(moments.quadratic, np.diff(times)),
-        0.5 * sigma**2 * _per_frame(moments.diffusion, np.diff(times)),
+        moments.half_variances(sigma) @ _per_frame(moments.diffusion, np.diff(times)),
         moments.energy,
         _per_frame(moments.weight, np.diff(times)),
         slices,

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from trackless import _progress, _threads
 from trackless._errors import InputError
 from trackless._kernels.simulation import SlopeTable, TensorPotential, simulate_batch
+from trackless.intensity import checked_sigma
 from trackless.potentials import Potential, RadialPotential
 from trackless.slopes import slope_table
 from trackless.snapshots import Snapshots
@@ -42,7 +43,7 @@ def simulate(
     ----------
     model : Model or fitted estimator
         Anything with ``external``, ``interaction`` (potentials or None) and ``sigma``; or, for an estimator,
-        ``external_``, ``interaction_`` and ``sigma_``.
+        ``external_``, ``interaction_`` and ``sigma_``. sigma is a number, or one per direction.
     particles, runs, dim : int
     duration, observe_every : float
         Snapshots are taken at 0, observe_every, 2 observe_every, ... up to the duration.
@@ -72,11 +73,13 @@ def simulate(
     >>> tl.simulate(tl.models.reference(), runs=3, duration=0.1, step=1e-3, seed=1)
     Snapshots(3 runs, 11 times, 10 particles, dim 2, unlabeled)
     """
-    external, interaction, sigma = _parts(model)
+    external, interaction, given = _parts(model)
     if isinstance(initial, Snapshots):
         dim = initial.dim
         box = initial.box if box is None else box
-    _check(model, dim, sigma, coupling, particles, runs)
+    _check(model, dim, coupling, particles, runs)
+    intensities = np.zeros(dim) + checked_sigma(given, dim)
+    sigma = float(intensities.max())
     if isinstance(interaction, RadialPotential) and np.any(interaction.origin):
         raise InputError("simulate: an interaction depends on differences of positions, it has no centre")
     substeps, observations = _clock(duration, step, observe_every, accurate)
@@ -96,8 +99,8 @@ def simulate(
     )
     advance = partial(
         _advance, start=start, out=positions, seeds=_seeds(seed, runs), tables=tables,
-        interacting=interaction is not None, lengths=lengths, sigma=sigma, scale=scale, step=step, substeps=substeps,
-        labeled=labeled, accurate=accurate,
+        interacting=interaction is not None, lengths=lengths, sigma=intensities, scale=scale, step=step,
+        substeps=substeps, labeled=labeled, accurate=accurate,
     )  # fmt: skip
     groups = [batches[g : g + GROUP] for g in range(0, len(batches), GROUP)]
     for group in _progress.track(groups, "simulating", len(groups)):
@@ -105,7 +108,7 @@ def simulate(
     return Snapshots(positions, np.arange(observations) * observe_every, sides, labeled)
 
 
-def _parts(model: Any) -> tuple[Potential | None, Potential | None, float]:
+def _parts(model: Any) -> tuple[Potential | None, Potential | None, Any]:
     fitted = hasattr(model, "sigma_")
     names = ("external_", "interaction_", "sigma_") if fitted else ("external", "interaction", "sigma")
     if not all(hasattr(model, name) for name in names):
@@ -113,17 +116,15 @@ def _parts(model: Any) -> tuple[Potential | None, Potential | None, float]:
     external, interaction, sigma = (getattr(model, name) for name in names)
     if sigma is None:
         raise InputError("sigma: the model has none; a fitted estimator or a Model is needed")
-    return external, interaction, float(sigma)
+    return external, interaction, sigma
 
 
-def _check(model: Any, dim: int, sigma: float, coupling: str, particles: int, runs: int) -> None:
+def _check(model: Any, dim: int, coupling: str, particles: int, runs: int) -> None:
     only = getattr(model, "dim", None)
     if only is not None and only != dim:
         raise InputError(f"dim: the model {model.name!r} exists in {only} dimensions only, got {dim}")
     if coupling not in ("mean", "sum"):
         raise InputError(f"coupling: expected 'mean' or 'sum', got {coupling!r}")
-    if not (np.isfinite(sigma) and sigma >= 0):
-        raise InputError(f"sigma: expected a finite number of at least 0, got {sigma!r}")
     for name, value in (("particles", particles), ("runs", runs), ("dim", dim)):
         if value < 1:
             raise InputError(f"{name}: expected at least 1, got {value}")
@@ -189,7 +190,7 @@ def _advance(
     tables: tuple[SlopeTable | TensorPotential, SlopeTable | TensorPotential],
     interacting: bool,
     lengths: Array,
-    sigma: float,
+    sigma: Array,
     scale: float,
     step: float,
     substeps: int,

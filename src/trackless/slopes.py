@@ -11,7 +11,7 @@ from scipy.ndimage import gaussian_filter1d, maximum_filter1d
 from trackless._errors import InputError
 from trackless._kernels.simulation import SHIFT, SlopeTable, TensorPotential
 from trackless.potentials import Potential, PotentialSum, RadialPotential, RadialSum, Stretched
-from trackless.tables import TensorTable
+from trackless.tables import TensorTable, one_noise
 from trackless.tensor_splines import TensorSpline
 
 Array = NDArray[np.float64]
@@ -43,7 +43,7 @@ def slope_table(
         cells = np.array(potential.coef.shape) - 3
         fold = np.arange(potential.coef.size)
         per_unit = cells / (potential.upper - potential.lower)
-        table = TensorTable(potential.lower, per_unit, cells, fold, np.zeros(dim), potential.coef.size)
+        table = TensorTable(potential.lower, per_unit, cells, fold, np.zeros(dim), potential.coef.size, one_noise(dim))
         stiffest = 4 * np.abs(potential.coef).max() * (per_unit**2).sum()
         safe = min(step, STIFFNESS / max(scale * stiffest, 1e-300))
         return TensorPotential(table, np.ascontiguousarray(potential.coef.reshape(-1)), max(safe, step / 2**LEVELS))

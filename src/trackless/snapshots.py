@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from trackless._errors import InputError
 from trackless.space import Box, checked_box
 
+EVEN = 1e-6  # relative difference of intervals that counts as none
+
 
 class Snapshots:
     """Positions of particles at given times, in one or many independent runs.
@@ -165,6 +167,15 @@ class Snapshots:
         return f"Snapshots({self.runs} runs, {self.frames} snapshots, ragged, dim {self._dim}, {label})"
 
     # Parts of it
+
+    def intervals(self) -> NDArray[np.float64]:
+        """All intervals between snapshots; where all runs have the same times, those of one run."""
+        return np.concatenate([np.diff(self.times_of(m)) for m in range(1 if self.regular else self.runs)])
+
+    def common_interval(self) -> float | None:
+        """The interval between all snapshots, or None where they are not all the same."""
+        gaps = self.intervals()
+        return None if np.ptp(gaps) > EVEN * gaps.mean() * len(gaps) else float(gaps.mean())
 
     def every(self, stride: int) -> Snapshots:
         """Every ``stride``-th snapshot, starting with the first."""

@@ -10,7 +10,7 @@ serves every radial basis"). Beyond its ends a table continues linearly, which k
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,8 @@ class RadialTable(NamedTuple):
     """True: every function of a group is kept in every cell; False: one group, ``width`` functions per cell"""
     size: int
     """number of functions"""
+    noise: Array
+    """(parts, dim): which directions each part of the diffusion term is of, see :func:`by_direction`"""
 
 
 class TensorTable(NamedTuple):
@@ -61,6 +63,8 @@ class TensorTable(NamedTuple):
     """(dim,), always 0; the bounds say where the grid lies"""
     size: int
     """number of functions"""
+    noise: Array
+    """(parts, dim)"""
 
 
 class PolynomialTable(NamedTuple):
@@ -72,6 +76,8 @@ class PolynomialTable(NamedTuple):
     """a typical distance from it"""
     size: int
     """dim + dim (dim + 1) / 2"""
+    noise: Array
+    """(parts, dim)"""
 
 
 class BumpTable(NamedTuple):
@@ -85,6 +91,11 @@ class BumpTable(NamedTuple):
     origin: Array
     """(dim,), always 0"""
     size: int
+    noise: Array
+    """(parts, dim)"""
+
+
+Table = TypeVar("Table", bound=RadialTable | TensorTable | PolynomialTable | BumpTable)
 
 
 class Pieces(NamedTuple):
@@ -95,6 +106,16 @@ class Pieces(NamedTuple):
     spacing: float
     coef: Array
     """(cells, functions, 4)"""
+
+
+def by_direction(table: Table) -> Table:
+    """The same functions with the Laplacian in parts: a diffusion term for every direction, in place of one for all."""
+    return table._replace(noise=np.eye(table.noise.shape[1]))
+
+
+def one_noise(dim: int) -> Array:
+    """The usual ``noise`` of a table: the Laplacian as a whole."""
+    return np.ones((1, dim))
 
 
 def empty_table(dim: int) -> RadialTable:
@@ -224,6 +245,7 @@ def radial_table(groups: Sequence[Pieces], squares: Array, origin: Array) -> Rad
         coef=np.ascontiguousarray(np.concatenate(coef).transpose(1, 0, 2)),
         dense=dense,
         size=sum(sizes),
+        noise=one_noise(squares.shape[1]),
     )
 
 

@@ -11,7 +11,7 @@ from trackless._errors import InputError
 from trackless.basis import Basis, Role, checked_coef
 from trackless.exploration import Exploration
 from trackless.potentials import Potential
-from trackless.tables import TensorTable
+from trackless.tables import TensorTable, one_noise
 
 Array = NDArray[np.float64]
 
@@ -155,7 +155,9 @@ class TensorSplines(Basis):
         if len(lower) != dim:
             raise InputError(f"TensorSplines: adapted to {len(lower)} dimensions, the data have {dim}")
         cells = np.full(dim, self.count - 3)
-        return TensorTable(lower, cells / (upper - lower), cells, np.asarray(self.fold), np.zeros(dim), self.size)
+        return TensorTable(
+            lower, cells / (upper - lower), cells, np.asarray(self.fold), np.zeros(dim), self.size, one_noise(dim)
+        )
 
     def combine(self, coef: ArrayLike) -> TensorSpline:
         lower, upper = self._bounds()

@@ -8,22 +8,25 @@ solved, with whatever regularisation, and linearised again (Gauss-Newton).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trackless import _progress, _threads
 from trackless._errors import InputError
+from trackless._kernels.energies import energy_series
 from trackless._kernels.transitions import transition_task
-from trackless.accumulation import FEW_BLOCKS
+from trackless.accumulation import FEW_BLOCKS, tables_of
+from trackless.balance import Balance, Tests, collected, tests_for
 from trackless.basis import Basis
 from trackless.bumps import bumps_for
 from trackless.exploration import Exploration, explore
 from trackless.moments import Moments
 from trackless.pieces import Task, batches, block_cuts, tasks
-from trackless.potentials import Potential, RadialPotential
+from trackless.potentials import RadialPotential
 from trackless.quadrature import RULES, STRIDES
 from trackless.radial_splines import RadialSplines
 from trackless.smoothing import smoothed_table
@@ -35,8 +38,8 @@ Array = NDArray[np.float64]
 FUNCTIONS = (6, 12)  # test functions of single particles and of pairs
 LOOKED_AT = 20_000  # snapshots that the roughness of test energies is measured on
 SAFETY = 5.0  # deviations of noise that a test function keeps from the edge of a periodic box
+NEARBY = 0.01  # relative change of sigma^2 for derivatives
 BEYOND = 1.2  # smoothed tables reach so much farther than the data
-SAME = 1e-6  # relative difference of intervals that counts as none
 
 
 class Transitions:
@@ -55,7 +58,7 @@ class Transitions:
         self.gap = common_gap(snapshots)
         dim, explored = snapshots.dim, explore(snapshots)
         families = (moments.external, moments.interaction)
-        self.forces = tuple(b.table(dim) if b is not None else empty_table(dim) for b in families)
+        self.forces = tables_of(families, dim)
         kinds = [self._tests_of(role, family, explored) for role, family in enumerate(families)]
         self.tests, self.smooth = zip(*kinds, strict=True)
         self.rough = 1e-12 * np.eye(sum(table.size for table in self.tests))
@@ -101,7 +104,7 @@ class Transitions:
             dynamics="discrete",
             quadratic=np.broadcast_to(matrix[:, :, None, None], (*rules, size, size)),
             pair=moments.pair,
-            diffusion=np.broadcast_to(0.0, (*rules, size)),
+            diffusion=np.broadcast_to(0.0, (*rules, 1, size)),
             energy=-vector,
             weight=np.broadcast_to(weight[:, :, None, None], rules),
             runs=moments.runs,
@@ -111,6 +114,16 @@ class Transitions:
             tally=moments.tally,
         )
 
+    def slope_in_variance(self, coef: Array) -> Array:
+        """How the right-hand side b depends on sigma^2 (K,): from a sigma that is a little larger and smaller."""
+        sides = []
+        for sign in (1.0, -1.0):
+            other = Transitions(self.snapshots, self.moments, self.sigma * np.sqrt(1 + sign * NEARBY))
+            other.rough = self.rough
+            matrix, vector, _ = other.linearised(coef).normal_equations(other.sigma)
+            sides.append(vector - matrix @ coef)
+        return (sides[0] - sides[1]) / (2 * NEARBY * self.sigma**2)
+
     def _pass(self, snapshots: Snapshots, cuts: NDArray[np.int64], coef: Array) -> Any:
         work = list(batches(tasks(snapshots, cuts, self.moments.windows)))
         of_task = partial(self._sums, snapshots=snapshots, coef=np.ascontiguousarray(coef))
@@ -118,28 +131,98 @@ class Transitions:
             yield from zip(batch, _threads.each(of_task, batch), strict=True)
 
     def _sums(self, task: Task, snapshots: Snapshots, coef: Array) -> tuple[Array, Array, float, Array]:
-        piece = task.piece
-        last = piece.last if piece.closes else piece.last + 1
-        dim, frames = snapshots.dim, last - piece.first + 1
-        runs = (np.asarray(snapshots.points_of(m, piece.first, last), float) for m in task.runs)
-        points = [run.reshape(frames, -1, dim) for run in runs]
-        before = np.concatenate([p[:-1].reshape(-1, dim) for p in points])
-        after = np.concatenate([p[1:].reshape(-1, dim) for p in points])
-        counts = np.concatenate([np.full(len(p) - 1, p.shape[1]) for p in points])
-        scales = 1.0 / counts if self.moments.coupling == "mean" else np.ones(len(counts))
-        matrix, vector, _, rough = transition_task(
-            before, after, np.concatenate([[0], np.cumsum(counts)]), self.gap, scales,
-            side_lengths(snapshots.box, snapshots.dim), self.forces[0], self.forces[1], self.tests[0], self.tests[1],
-            self.smooth[0], self.smooth[1], coef, self.sigma,
-            self.rough,
+        steps = _steps_of(task, snapshots, self.moments.coupling)
+        matrix, vector, rough = transition_task(
+            steps.before, steps.after, steps.starts, self.gap, steps.scales, side_lengths(snapshots.box, snapshots.dim),
+            self.forces[0], self.forces[1], self.tests[0], self.tests[1], self.smooth[0], self.smooth[1], coef,
+            self.sigma, self.rough,
         )  # fmt: skip
-        return matrix, vector, float(counts.sum()), rough
+        return matrix, vector, float(steps.counts.sum()), rough
+
+
+class _Steps(NamedTuple):
+    """The transitions of one task: positions (P, dim) before and after, numbers of particles and coupling factors."""
+
+    before: Array
+    after: Array
+    counts: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    scales: Array
+
+
+def _steps_of(task: Task, snapshots: Snapshots, coupling: str) -> _Steps:
+    piece = task.piece
+    last = piece.last if piece.closes else piece.last + 1
+    dim, frames = snapshots.dim, last - piece.first + 1
+    runs = (np.asarray(snapshots.points_of(m, piece.first, last), float) for m in task.runs)
+    points = [run.reshape(frames, -1, dim) for run in runs]
+    before = np.concatenate([p[:-1].reshape(-1, dim) for p in points])
+    after = np.concatenate([p[1:].reshape(-1, dim) for p in points])
+    counts = np.concatenate([np.full(len(p) - 1, p.shape[1]) for p in points])
+    scales = 1.0 / counts if coupling == "mean" else np.ones(len(counts))
+    return _Steps(before, after, counts, np.concatenate([[0], np.cumsum(counts)]), scales)
+
+
+def balance_of_steps(
+    snapshots: Snapshots, moments: Moments, coef: Array, cuts: NDArray[np.int64] | None = None
+) -> Balance:
+    """What single steps leave over, for test functions whose mean after a step is known exactly: polynomials.
+
+    With Y = X - dt F(X) coef, H(X') - H(Y) - sigma^2/2 dt D(Y) is zero on average for every H of degree 2. All strides
+    are the same, for nothing is integrated.
+    """
+    tests = tests_for(snapshots, per_direction=False, quadratic=True)
+    if len(tests.names) == 0:
+        raise InputError(
+            "dynamics='discrete': in a periodic box there are no test functions whose mean after a step is known, so "
+            "that sigma cannot be found and the model not be tested; give sigma"
+        )
+    linear = np.arange(len(tests.names)) < snapshots.dim  # coordinates come first; only they are linear in the noise
+    tests = replace(tests, steady=linear)
+    of_task = partial(
+        _test_sums, snapshots=snapshots, coupling=moments.coupling, tests=tests, coef=np.ascontiguousarray(coef[None]),
+        tables=tables_of((moments.external, moments.interaction, None), snapshots.dim), gap=common_gap(snapshots),
+    )  # fmt: skip
+    return collected(snapshots, tests, (1, len(coef)), cuts, of_task)
+
+
+def _test_sums(
+    task: Task, snapshots: Snapshots, coupling: str, tests: Tests, coef: Array, tables: tuple, gap: float
+) -> dict[str, Array]:
+    dim, size = snapshots.dim, len(tests.names)
+    steps = _steps_of(task, snapshots, coupling)
+    external, interaction, none = tables
+    count = len(steps.counts)
+    gram, cross = np.zeros((count, 1, size, size)), np.zeros((1, size, coef.shape[1]))
+    lengths = side_lengths(snapshots.box, dim)
+    expected, diffusion, _ = energy_series(
+        steps.before, steps.starts, steps.scales, lengths, external, interaction, coef, tests.external,
+        tests.interaction, gap, np.full(count, gap), gram, cross,
+    )  # fmt: skip
+    seen, _, _ = energy_series(
+        steps.after, steps.starts, steps.scales, lengths, none, none, np.zeros((1, 0)), tests.external,
+        tests.interaction, 0.0, np.zeros(count), np.zeros_like(gram), np.zeros((1, size, 0)),
+    )  # fmt: skip
+    change, spread = seen - expected, gap * diffusion
+    terms = np.concatenate([change[:, None], -spread, np.zeros((count, 1, size))], axis=1)
+    clock = gap * gram.sum(axis=0)
+    both = len(STRIDES)
+    return {
+        "change": change.sum(axis=0),
+        "diffusion": np.stack([spread.sum(axis=0)] * both),
+        "power": np.zeros((both, 1, size)),
+        "cross": cross,
+        "squares": np.stack([np.einsum("rae,rbg->abeg", terms, terms)] * both),
+        "clock": np.stack([clock] * both),
+        "window_clock": clock,
+    }
 
 
 def common_gap(snapshots: Snapshots) -> float:
     """The interval between all snapshots; an error if there is no such thing, or particles come and go."""
-    gaps = np.concatenate([np.diff(snapshots.times_of(m)) for m in range(1 if snapshots.regular else snapshots.runs)])
-    if np.ptp(gaps) > SAME * gaps.mean() * len(gaps):
+    gap = snapshots.common_interval()
+    if gap is None:
+        gaps = snapshots.intervals()
         raise InputError(
             f"dynamics='discrete': expected the same interval between all snapshots, got {gaps.min():.6g} to "
             f"{gaps.max():.6g}; use dynamics='continuous', or a part of the data (snapshots.between, snapshots.every)"
@@ -149,7 +232,7 @@ def common_gap(snapshots: Snapshots) -> float:
             "dynamics='discrete': the number of particles changes within a run, so steps have no beginning or no end; "
             "use dynamics='continuous'"
         )
-    return float(gaps.mean())
+    return gap
 
 
 def _radial_tests(
@@ -171,22 +254,3 @@ def _radial_tests(
     top = BEYOND * (farthest if cutoff is None else cutoff) + SAFETY * noise
     scale = (cutoff or farthest) / FUNCTIONS[role]
     return family.table(snapshots.dim), smoothed_table(family, top, scale, noise, snapshots.dim)
-
-
-def noise_of_steps(snapshots: Snapshots, external: Potential | None) -> float:
-    """sigma from the centres of mass, which only V and noise move: no bias at any step.
-
-    sum_i (X'_i - X_i + dt grad V(X_i)) has the variance N sigma^2 dt in every direction.
-    """
-    gap = common_gap(snapshots)
-    if snapshots.box is not None:
-        raise InputError("sigma: in a periodic box sigma cannot be found for dynamics='discrete'; give sigma")
-    squares, count = 0.0, 0.0
-    for m in range(snapshots.runs):
-        frames = len(snapshots.times_of(m))
-        x = np.asarray(snapshots.points_of(m, 0, frames - 1), float).reshape(frames, -1, snapshots.dim)
-        push = external.gradient(x[:-1]).sum(axis=1) if external is not None else 0.0
-        moved = np.diff(x.sum(axis=1), axis=0) + gap * push
-        squares += float((moved**2).sum())
-        count += moved.size * x.shape[1]
-    return float(np.sqrt(squares / (count * gap)))

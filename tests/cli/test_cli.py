@@ -102,6 +102,10 @@ def test_fit_with_other_families(data_file):
     [
         (("fit", "missing.npz", "--sigma", 1), 1, ("missing.npz", "no such file")),
         (("fit", "data.npz", "--sigma", -1), 1, ("sigma", "-1")),
+        (("fit", "data.npz", "--sigma", "much"), 2, ("--sigma", "diagonal", "much")),
+        (("fit", "data.npz", "--sigma", "1,2,3"), 1, ("sigma", "2 directions", "got 3")),
+        (("fit", "data.npz", "--sigma", "1,2", "--method", "labeled"), 2, ("--sigma", "one number")),
+        (("fit", "data.npz", "--sigma", "diagonal", "--method", "neural"), 2, ("--sigma", "one number")),
         (("fit", "data.npz", "--method", "neural"), 2, ("sigma",)),
         (("fit", "data.npz", "--dynamics", "jumps"), 1, ("dynamics", "'discrete'")),
         (("fit", "data.npz", "--method", "sinkhorn", "--debias"), 2, ("--debias", "self-test")),

@@ -34,7 +34,7 @@ def test_intervals_of_sigma_cover_it():
         noise = tl.SelfTest(*ORACLE, quadrature="auto", regularization=1e-9).fit(data).noise_
         z["all"].append((noise.sigma - 1) / noise.error)
         for name in ("balance", "variation"):
-            route = getattr(noise, name)
+            (route,) = getattr(noise, name)
             z[name].append((route.value - 1) / route.error)
     for values in z.values():
         assert np.mean(np.abs(values) < 1.96) >= 0.85

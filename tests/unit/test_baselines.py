@@ -575,7 +575,7 @@ def test_labeled_mle_refuses_unlabeled_data(data):
         ("matching", "hungarian", "matching: expected .* got 'hungarian'"),
         ("sigma", -1.0, "sigma: expected a finite number of at least 0"),
         ("sigma", 0.0, "sigma: expected a positive number"),
-        ("sigma", "one", "sigma: expected a number, got 'one'"),
+        ("sigma", "one", "sigma: expected a number"),
         ("epsilon", 0.0, "epsilon: expected a positive number"),
         ("max_distance", -1.0, "max_distance: expected a positive number"),
         ("regularization", "auto", "regularization: expected 'lcurve', 'cv', 'evidence' or a number"),

@@ -201,7 +201,8 @@ def test_functions_that_are_not_finite():
         (-1.0, ("at least 0", r"got -1\.0")),
         (np.nan, ("finite number", "nan")),
         ("one", ("expected a number", "one")),
-        ([1.0, 2.0], ("expected a number",)),
+        ([1.0, 2.0, 3.0], ("2 directions", "got 3")),
+        ("1", ("diagonal",)),
     ],
 )
 def test_impossible_sigma(sigma, parts):

@@ -28,6 +28,18 @@ def assert_as_twin(snapshots, external, interaction, coupling="mean", windows=1)
         scale = np.abs(values).max(initial=0.0)
         np.testing.assert_allclose(getattr(moments, name), values, rtol=1e-10, atol=1e-10 * scale, err_msg=name)
     assert np.abs(expected["diffusion"]).max() > 0
+    apart = tl.accumulate(
+        snapshots, moments.external, moments.interaction, coupling, windows, blocks=snapshots.runs, per_direction=True
+    )
+    assert apart.parts == snapshots.dim
+    settings = (snapshots, moments.external, moments.interaction, coupling, windows, True)
+    parts = twins.moments_of(*settings)["diffusion"]
+    starts = getattr(moments.interaction, "reach", None) or (0.0,)
+    if starts[0] == 0:  # else the table begins at the closest pair, which has no neighbours to differ from
+        np.testing.assert_allclose(apart.diffusion, parts, rtol=1e-4, atol=1e-6 * np.abs(parts).max())
+    total = apart.diffusion.sum(axis=-2, keepdims=True)
+    np.testing.assert_allclose(total, moments.diffusion, rtol=1e-9, atol=1e-10 * np.abs(parts).max())
+    np.testing.assert_allclose(apart.quadratic, moments.quadratic, rtol=1e-12)
 
 
 @pytest.mark.parametrize("particles", [2, 3, 10])

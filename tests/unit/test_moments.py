@@ -234,7 +234,7 @@ def test_normal_equations_are_ratios_of_sums(rule, stride):
     q = rule_index(rule, stride)
     n = 6 * 5 * 0.8  # runs x particles x duration
     np.testing.assert_allclose(equations.matrix, moments.quadratic[:, :, *q].sum(axis=(0, 1)) / n, rtol=1e-12)
-    b = 0.5 * sigma**2 * moments.diffusion[:, :, *q].sum(axis=(0, 1)) - moments.energy.sum(axis=(0, 1))
+    b = 0.5 * sigma**2 * moments.diffusion[:, :, *q].sum(axis=(0, 1, 2)) - moments.energy.sum(axis=(0, 1))
     np.testing.assert_allclose(equations.vector, b / n, rtol=1e-10, atol=1e-12)
     assert equations.external == 2
 

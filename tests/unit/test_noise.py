@@ -25,9 +25,9 @@ def test_sigma_is_found_by_both_routes(data):
     fit = fitted(data)
     noise = fit.noise_
     assert noise.known
-    assert noise.balance.known
-    assert noise.variation.known
-    for route in (noise.balance, noise.variation):
+    assert noise.balance[0].known
+    assert noise.variation[0].known
+    for route in (*noise.balance, *noise.variation):
         assert abs(route.value - 1) < 3.5 * route.error
     assert noise.error < 0.01
     assert fit.sigma_ == noise.sigma
@@ -65,7 +65,7 @@ def test_in_equilibrium_only_fluctuations_tell():
     start = np.sqrt(0.7**2 / 4) * np.random.default_rng(0).normal(size=(300, 10, 2))
     data = tl.simulate(trap, initial=start, step=1e-3, accurate=True, seed=3)
     fit = tl.SelfTest(tl.RadialSplines(6), None, quadrature="auto", regularization="evidence").fit(data)
-    assert not fit.noise_.balance.known
+    assert not fit.noise_.balance[0].known
     assert abs(fit.noise_.sigma / 0.7 - 1) < 0.015
     assert "mean balance: cannot know it" in fit.noise_.sentence
 
@@ -84,9 +84,10 @@ def test_one_long_run():
 def test_an_unknown_sigma_is_said():
     route = Route(1.0, 0.5)
     assert not route.known
-    noise = tl.noise.NoiseLevel(np.sqrt(2), np.nan, route, route, np.nan, False, np.zeros(2))
+    nothing = np.zeros((1, 1)), np.zeros((1, 2))
+    noise = tl.noise.NoiseLevel(np.sqrt(2), np.nan, (route,), (route,), np.nan, False, *nothing)
     assert "units of sigma^2/2" in noise.sentence
-    assert noise.adjustment(None, "auto") is None
+    assert noise.adjustment(np.ones((1, 2))) is None
 
 
 def test_moments_cannot_tell_sigma(data):
@@ -119,6 +120,31 @@ def test_a_right_model_passes(data):
     assert fitted(data, sigma=1.0).residual_test(other, other=True).passed
     with pytest.raises(tl.InputError, match="say other=True"):
         fitted(data, sigma=1.0).residual_test(other)
+
+
+def test_without_noise_there_is_no_test(data):
+    fit = fitted(data, sigma=0.0)
+    with pytest.raises(tl.InputError, match="without noise"):
+        fit.residual_test(data)
+    assert tl.fit(data[:20], sigma=0.0, external="radial", interaction="radial").findings_.residual_test is None
+
+
+def test_an_error_of_sigma_does_not_shrink_the_forces():
+    """A sigma known to a few per cent is an uncertain scale of all forces, which a prior must not be asked about."""
+    model = tl.models.reference()
+    coarse = tl.simulate(model, runs=100, step=1e-3, duration=2.0, observe_every=0.1, seed=802)
+    bases = (tl.RadialSplines(12, follow_data=True), tl.RadialSplines(40, follow_data=True))
+    settings = {"quadrature": "auto", "regularization": "evidence"}
+    found = tl.SelfTest(*bases, **settings).fit(coarse)
+    assert found.noise_.error > 0.02
+    given = tl.SelfTest(*bases, sigma=found.sigma_, **settings).fit(coarse)
+    r = np.linspace(0.4, 1.6, 40)
+    ours, theirs = found.interaction_.slope(r), given.interaction_.slope(r)
+    assert abs(ours @ theirs / (theirs @ theirs) - 1) < 0.03
+    assert (
+        found.interaction_.uncertainty.deviation(r, "slope").mean()
+        > given.interaction_.uncertainty.deviation(r, "slope").mean()
+    )
 
 
 def test_candidates_are_compared_with_a_known_sigma(data):

@@ -31,25 +31,30 @@ def tables(external, interaction, dim, scale, step=STEP):
     return first, second
 
 
-def simulated(initial, external, interaction, *, interacting, box, scale, steps, labeled, accurate=False, sigma=0.7):
+def intensities(dim):
+    """Another noise in every direction."""
+    return 0.7 - 0.1 * np.arange(dim)
+
+
+def simulated(initial, external, interaction, *, interacting, box, scale, steps, labeled, accurate=False):
     """(runs, observations, n, dim) from the kernel and the seeds it started from."""
     runs, _, dim = initial.shape
     seeds = np.random.default_rng(11).integers(1, 2**63, (2, runs, 4), dtype=np.uint64)
     out = np.empty((runs, 3, *initial.shape[1:]))
     noise, mixing = seeds.copy()
     simulate_batch(
-        initial, noise, mixing, external, interaction, interacting, side_lengths(box, dim), sigma, scale, STEP,
-        steps, labeled, accurate, out,
+        initial, noise, mixing, external, interaction, interacting, side_lengths(box, dim), intensities(dim), scale,
+        STEP, steps, labeled, accurate, out,
     )  # fmt: skip
     return out, seeds
 
 
-def twin_path(x, seed, force, *, steps, step=twins.euler_step, sigma=0.7):
+def twin_path(x, seed, force, *, steps, step=twins.euler_step):
     state = [int(word) for word in seed]
     path = [x]
     for _ in range(2):
         for _ in range(steps):
-            x = step(x, twins.normals(state, *x.shape), force, sigma, STEP)
+            x = step(x, twins.normals(state, *x.shape), force, intensities(x.shape[1]), STEP)
         path.append(x)
     return np.array(path)
 
@@ -137,9 +142,8 @@ def test_heun_steps_are_cut_where_forces_are_stiff():
     )
     state, x = [int(word) for word in seeds[0, 0]], initial[0]
     for _ in range(2**halvings):
-        x = twins.heun_step(
-            x, twins.normals(state, 1, 2), lambda y: twins.force_on(y, stiff, None, 1.0), 0.7, STEP / 2**halvings
-        )
+        force = lambda y: twins.force_on(y, stiff, None, 1.0)  # noqa: E731
+        x = twins.heun_step(x, twins.normals(state, 1, 2), force, intensities(2), STEP / 2**halvings)
     np.testing.assert_allclose(paths[0, 1], x, atol=1e-10)
 
 

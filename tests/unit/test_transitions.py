@@ -5,7 +5,6 @@ import pytest
 
 import trackless as tl
 from trackless.shapes import Power
-from trackless.transitions import noise_of_steps
 
 MODEL = tl.models.reference()
 ORACLE = (MODEL.external_basis, MODEL.interaction_basis)
@@ -31,9 +30,53 @@ def test_single_steps_are_understood(steps):
 
 
 def test_sigma_of_steps(steps):
-    fit = tl.SelfTest(*ORACLE, regularization=0.0, dynamics="discrete").fit(steps)
-    assert abs(fit.sigma_ - 1) < 0.04
-    assert noise_of_steps(steps, MODEL.external) == pytest.approx(1.0, abs=0.04)
+    known, found = (
+        tl.SelfTest(*ORACLE, sigma=sigma, regularization=0.0, dynamics="discrete").fit(steps) for sigma in (1.0, None)
+    )
+    noise = found.noise_
+    assert noise.sigma == found.sigma_
+    assert abs(noise.sigma - 1) < 3.5 * noise.error < 0.04
+    assert noise.error == pytest.approx(1 / np.sqrt(2 * 300 * 20 * 2), rel=0.15)  # that of so many normal numbers
+    assert "mean balance" not in noise.sentence
+    wider = np.diag(found.covariance_) / np.diag(known.covariance_)
+    assert (wider > 0.99).all()
+    assert wider.max() > 1.01
+    assert np.abs((found.coef_ - MODEL.true_coef) / np.sqrt(np.diag(found.covariance_))).max() < 3.5
+
+
+def test_errors_of_sigma_reach_the_coefficients_of_steps(steps):
+    """sigma_covariance_ is var(sigma^2) times the derivative of the coefficients: that of fits with other sigmas."""
+    found = tl.SelfTest(*ORACLE, regularization=0.0, dynamics="discrete").fit(steps)
+    variance = found.noise_.variances[0, 0]
+    low, high = (
+        tl.SelfTest(*ORACLE, sigma=found.sigma_ * part, regularization=0.0, dynamics="discrete").fit(steps).coef_
+        for part in (0.98, 1.02)
+    )
+    slope = (high - low) / (found.sigma_**2 * (1.02**2 - 0.98**2))
+    np.testing.assert_allclose(found.sigma_covariance_ / variance, slope, rtol=0.1, atol=0.05 * np.abs(slope).max())
+
+
+def test_steps_are_tested(steps):
+    fit = tl.SelfTest(*ORACLE, sigma=1.0, regularization=0.0, dynamics="discrete").fit(steps)
+    assert fit.residual_test(steps).passed
+    other = tl.simulate(MODEL, runs=100, step=0.05, observe_every=0.05, seed=2)
+    assert fit.residual_test(other, other=True).passed
+    smooth = tl.simulate(MODEL, runs=300, step=1e-3, observe_every=0.05, seed=1)
+    wrong = tl.SelfTest(*ORACLE, sigma=1.0, regularization=0.0, dynamics="discrete").fit(smooth)
+    assert not wrong.residual_test(smooth).passed  # continuous motion is no sequence of such steps
+    louder = tl.SelfTest(*ORACLE, sigma=1.1, regularization=0.0, dynamics="discrete").fit(steps)
+    assert "sigma is smaller" in louder.residual_test(steps).sentence
+    without = tl.SelfTest(ORACLE[0], None, sigma=1.0, regularization=0.0, dynamics="discrete").fit(steps)
+    assert not without.residual_test(steps).passed
+
+
+def test_steps_in_a_box_cannot_tell_sigma():
+    free = tl.models.Model("free", None, None, ())
+    start = np.random.default_rng(0).uniform(0, 3, (3, 8, 2))
+    data = tl.simulate(free, duration=0.02, step=1e-3, observe_every=1e-3, runs=3, initial=start, box=3.0)
+    estimator = tl.SelfTest(None, tl.RadialSplines(6, cutoff=1.2), regularization=1e-3, dynamics="discrete")
+    with pytest.raises(tl.InputError, match="give sigma"):
+        estimator.fit(data)
 
 
 def test_splines_with_a_prior(steps):
@@ -111,7 +154,7 @@ def test_bias_is_removed_by_simulation():
     )
     found = debiased.debiasing_
     assert found.converged
-    assert found.size > 2
+    assert 0.01 < found.changed < 0.5
     assert "removed by" in found.sentence
     z = (debiased.coef_ - model.true_coef) / np.sqrt(np.diag(debiased.covariance_))
     assert np.abs(z).max() < 3.5

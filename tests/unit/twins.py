@@ -75,6 +75,16 @@ def snapshot_sums(x, external, interaction, scale, box=None):
     return (np.einsum("ika,ikb->ab", force, force), np.einsum("pka,pkb->ab", pushes, pushes), delta, h)
 
 
+def second_derivatives(x, external, interaction, scale, k, box=None, h=1e-6):
+    """The part of N delta along direction ``k`` of one snapshot, from gradients a little apart: (K,)."""
+    step = h * np.eye(x.shape[1])[k]
+    i, j = np.nonzero(~np.eye(len(x), dtype=bool))
+    z = displacement(x[i], x[j], box)
+    places = [(psi, x, 1.0) for psi in external] + [(phi, z, scale) for phi in interaction]
+    rises = [c * (f.gradient(at + step) - f.gradient(at - step))[:, k].sum() for f, at, c in places]
+    return np.array(rises) / (2 * h)
+
+
 def usual_energy(energy, external, index, frames):
     """Energies of one frame, as if it had its run's mean number of particles and pairs."""
     counts, n = np.array([len(x) for x in frames]), len(frames[index])
@@ -82,7 +92,7 @@ def usual_energy(energy, external, index, frames):
     return np.concatenate([singles * energy[:external], pairs * energy[external:]])
 
 
-def moments_of(snapshots, external, interaction, coupling="mean", windows=1):
+def moments_of(snapshots, external, interaction, coupling="mean", windows=1, per_direction=False):
     """The arrays of Moments with one block per run, from closed families, as a dict."""
     psi, phi = functions_of(external), functions_of(interaction)
     size, rules = len(psi) + len(phi), (len(STRIDES), len(RULES))
@@ -90,7 +100,7 @@ def moments_of(snapshots, external, interaction, coupling="mean", windows=1):
     sums = {
         "quadratic": np.zeros((*shape, *rules, size, size)),
         "pair": np.zeros((*shape, len(phi), len(phi))),
-        "diffusion": np.zeros((*shape, *rules, size)),
+        "diffusion": np.zeros((*shape, *rules, snapshots.dim if per_direction else 1, size)),
         "energy": np.zeros((*shape, size)),
         "weight": np.zeros((*shape, *rules)),
     }
@@ -107,7 +117,10 @@ def moments_of(snapshots, external, interaction, coupling="mean", windows=1):
                 quadratic, pair, delta, _ = parts[i]
                 sums["quadratic"][m, w] += weight[..., None, None] * quadratic
                 sums["pair"][m, w] += weight[0, RULES.index("trapezoid")] * pair
-                sums["diffusion"][m, w] += weight[..., None] * delta
+                if per_direction:
+                    settings = (frames[i], psi, phi, scales[i])
+                    delta = [second_derivatives(*settings, k, snapshots.box) for k in range(snapshots.dim)]
+                sums["diffusion"][m, w] += weight[..., None, None] * np.atleast_2d(delta)
                 sums["weight"][m, w] += weight * len(frames[i])
             first, last = (usual_energy(parts[i][3], len(psi), i, frames) for i in (cuts[w], cuts[w + 1]))
             sums["energy"][m, w] = last - first

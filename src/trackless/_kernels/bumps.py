@@ -9,19 +9,20 @@ from trackless._kernels import FAST
 
 
 @njit(fastmath=FAST)
-def bump(table, e, sign, point, gradient):
-    """Value of bump ``e`` at a point, gradient into an array, and the Laplacian."""
+def bump(table, e, sign, point, gradient, diffusion, f, factor):
+    """Value of bump ``e`` at a point, gradient into an array; adds factor times the Laplacian to column ``f``."""
     square = 0.0
     for k in range(len(point)):
         offset = point[k] - sign * table.centres[e, k]
         gradient[k] = -table.precision[k] * offset
         square += table.precision[k] * offset * offset
     value = table.amplitude * np.exp(-0.5 * square)
-    laplacian = 0.0
     for k in range(len(point)):
-        laplacian += value * (gradient[k] * gradient[k] - table.precision[k])
+        second = value * (gradient[k] * gradient[k] - table.precision[k])
+        for part in range(table.noise.shape[0]):
+            diffusion[part, f] += factor * table.noise[part, k] * second
         gradient[k] *= value
-    return value, laplacian
+    return value
 
 
 @njit(fastmath=FAST)
@@ -34,9 +35,7 @@ def bump_one_body(table, x, starts, snapshots, columns, force, energy, diffusion
             for k in range(dim):
                 point[k] = x[k, i]
             for e in range(table.size):
-                value, laplacian = bump(table, e, 1.0, point, gradient)
-                energy[s, e] += value
-                diffusion[e] += laplacian
+                energy[s, e] += bump(table, e, 1.0, point, gradient, diffusion, e, 1.0)
                 for k in range(dim):
                     force[e, k * columns + i] += gradient[k]
 
@@ -56,10 +55,9 @@ def bump_pair_sums(table, x, starts, snapshots, lengths, scales, base, columns, 
                         point[k] -= lengths[k] * np.rint(point[k] / lengths[k])
                 for e in range(table.size):
                     for sign in (1.0, -1.0):
-                        value, laplacian = bump(table, e, sign, point, gradient)
                         # each pair counts twice, as for every family
+                        value = bump(table, e, sign, point, gradient, diffusion, base + e, 2.0 * scale)
                         energy[s, base + e] += scale * value
-                        diffusion[base + e] += 2.0 * scale * laplacian
                         for k in range(dim):
                             force[base + e, k * columns + i] += scale * gradient[k]
                             force[base + e, k * columns + j] -= scale * gradient[k]

@@ -7,17 +7,20 @@ from numba import njit
 
 from trackless._kernels import FAST
 from trackless._kernels.moments import PAIRS, one_body, pair_sums
+from trackless._kernels.radial import SHARES
 
 
 @njit(fastmath=FAST)
-def workspace(starts, dim, most):
-    """Scratch arrays for :func:`evaluated`: the largest number of particles, and room for ``most`` functions."""
+def workspace(starts, dim, most, parts):
+    """Scratch arrays for :func:`evaluated`: the largest number of particles, and room for ``most`` functions
+    and the parts of their diffusion terms."""
     columns = 1
     for s in range(starts.shape[0] - 1):
         columns = max(columns, starts[s + 1] - starts[s])
     pairs = max(PAIRS, columns)
     room = (
-        np.empty((dim, pairs)), np.empty(pairs, np.int64), np.empty((4, pairs)), np.empty((max(most, 4), pairs)),
+        np.empty((dim, pairs)), np.empty(pairs, np.int64), np.empty((SHARES + parts, pairs)),
+        np.empty((max(most, 4), pairs)),
         np.empty(pairs, np.int64), np.empty(pairs, np.int64), np.empty((3, 2), np.int64), np.zeros(1, np.bool_),
         np.zeros((0, pairs)),
     )  # fmt: skip
@@ -26,9 +29,9 @@ def workspace(starts, dim, most):
 
 @njit(fastmath=FAST)
 def evaluated(external, interaction, x, one, scale, lengths, columns, force, energy, diffusion, room):
-    """Forces (K, dim columns), energies N h (1, K) and diffusion terms N delta (K,) of one snapshot ``x`` (dim, n).
+    """Forces (K, dim columns), energies N h (1, K) and diffusion terms N delta (parts, K) of one snapshot.
 
-    ``one`` is (0, n) and ``scale`` (1,) the coupling factor.
+    ``x`` is (dim, n), ``one`` is (0, n) and ``scale`` (1,) the coupling factor.
     """
     force[:] = 0.0
     energy[:] = 0.0
@@ -42,9 +45,19 @@ def evaluated(external, interaction, x, one, scale, lengths, columns, force, ene
         )  # fmt: skip
 
 
+@njit(fastmath=FAST)
+def dot(a, b):
+    """Inner product of two rows."""
+    total = 0.0
+    for p in range(a.shape[0]):
+        total += a[p] * b[p]
+    return total
+
+
 @njit(nogil=True, cache=True, fastmath=FAST)
 def energy_series(
-    points, starts, scales, lengths, external, interaction, coef, test_external, test_interaction, weights, gram, cross,
+    points, starts, scales, lengths, external, interaction, coef, test_external, test_interaction, ahead, weights, gram,
+    cross,
 ):  # fmt: skip
     """Test energies of every snapshot.
 
@@ -60,29 +73,33 @@ def energy_series(
         Several sets of coefficients.
     test_external, test_interaction : tables
         Of the E test functions.
+    ahead : float
+        Test functions are looked at this time after the snapshot, where the first forces alone would lead.
     weights : (S,)
-    gram : (S, E, E), written
-        N G of the test functions.
-    cross : (E, K), written
-        Weighted sum over snapshots of sum_i grad_i H_e . F_k.
+    gram : (S, parts, E, E), written
+        N G of the test functions, along the directions of each part of the noise.
+    cross : (parts, E, K), written
+        Weighted sum over snapshots of sum_i grad_i H_e . F_k, likewise.
 
     Returns
     -------
-    energy (S, E), diffusion (S, E), power (S, C, E)
+    energy (S, E), diffusion (S, parts, E), power (S, C, E)
         N h, N delta, and the sum over particles of grad h_e times the force that coef makes.
     """
     dim = points.shape[1]
+    noise = external.noise
+    parts = noise.shape[0]
     size = external.size + interaction.size
     tests = test_external.size + test_interaction.size
     most = max(external.size, interaction.size, test_external.size, test_interaction.size)
-    columns, room = workspace(starts, dim, most)
+    columns, room = workspace(starts, dim, most, parts)
     count = scales.shape[0]
     one, scale = np.zeros(2, np.int64), np.empty(1)
     x = np.empty((dim, columns))
     force, push = np.zeros((size, dim * columns)), np.zeros((tests, dim * columns))
     drift = np.zeros((coef.shape[0], dim * columns))
-    own_energy, own_diffusion = np.zeros((1, size)), np.zeros(size)
-    energy, diffusion = np.zeros((count, tests)), np.zeros((count, tests))
+    own_energy, own_diffusion = np.zeros((1, size)), np.zeros((parts, size))
+    energy, diffusion = np.zeros((count, tests)), np.zeros((count, parts, tests))
     power = np.zeros((count, coef.shape[0], tests))
     for s in range(count):
         n = starts[s + 1] - starts[s]
@@ -96,6 +113,10 @@ def energy_series(
             for f in range(size):
                 for p in range(dim * columns):
                     drift[c, p] += coef[c, f] * force[f, p]
+        if ahead != 0.0:
+            for k in range(dim):
+                for i in range(n):
+                    x[k, i] -= ahead * drift[0, k * columns + i]
         evaluated(
             test_external, test_interaction, x, one, scale, lengths, columns, push, energy[s : s + 1], diffusion[s],
             room,
@@ -106,14 +127,17 @@ def energy_series(
                 for p in range(dim * columns):
                     total += drift[c, p] * push[e, p]
                 power[s, c, e] = total
-            for f in range(e + 1):
-                total = 0.0
-                for p in range(dim * columns):
-                    total += push[e, p] * push[f, p]
-                gram[s, e, f] = gram[s, f, e] = total
-            for f in range(size):
-                total = 0.0
-                for p in range(dim * columns):
-                    total += push[e, p] * force[f, p]
-                cross[e, f] += weights[s] * total
+            for k in range(dim):
+                here = slice(k * columns, (k + 1) * columns)
+                for f in range(e + 1):
+                    total = dot(push[e, here], push[f, here])
+                    for part in range(parts):
+                        gram[s, part, e, f] += noise[part, k] * total
+                for f in range(size):
+                    total = weights[s] * dot(push[e, here], force[f, here])
+                    for part in range(parts):
+                        cross[part, e, f] += noise[part, k] * total
+            for part in range(parts):
+                for f in range(e):
+                    gram[s, part, f, e] = gram[s, part, e, f]
     return energy, diffusion, power

@@ -14,7 +14,7 @@ from trackless._kernels import FAST
 from trackless._kernels.bumps import bump_one_body, bump_pair_sums
 from trackless._kernels.polynomials import polynomial_one_body
 from trackless._kernels.products import add_products
-from trackless._kernels.radial import radial_one_body, radial_pair_sums
+from trackless._kernels.radial import SHARES, radial_one_body, radial_pair_sums
 from trackless._kernels.tensor import tensor_one_body, tensor_pair_sums
 from trackless.tables import BumpTable, PolynomialTable, RadialTable, TensorTable
 
@@ -103,10 +103,11 @@ def accumulate_task(
 
     Returns
     -------
-    quadratic (rules, K, K), pair (K_Phi, K_Phi), diffusion (rules, K), work (K or 0,)
+    quadratic (rules, K, K), pair (K_Phi, K_Phi), diffusion (rules, parts, K), work (K or 0,)
         sum w N G, its pair part by rule ``pair_rule``, sum w N delta, and the sum of F^T displacement.
     """
     dim = points.shape[1]
+    parts = external.noise.shape[0]
     rules = class_weights.shape[1]
     entries = snapshot_of.shape[0]
     n_external, n_interaction = external.size, interaction.size
@@ -124,17 +125,18 @@ def accumulate_task(
     together = np.empty(PARTICLES, np.bool_)
     padded_pair = 4 * ((n_interaction + 3) // 4)
     scratch = (
-        np.empty((dim, room)), np.empty(room, np.int64), np.empty((4, room)), np.empty((max(n_interaction, 4), room)),
+        np.empty((dim, room)), np.empty(room, np.int64), np.empty((SHARES + parts, room)),
+        np.empty((max(n_interaction, 4), room)),
         np.empty(room, np.int64), np.empty(room, np.int64), np.empty((PARTICLES + 1, 2), np.int64), together,
         np.zeros((padded_pair, room)),
     )  # fmt: skip
     force = np.zeros((padded, dim * columns))
     sum_quadratic = np.zeros((padded, padded))
     sum_pair = np.zeros((padded_pair, padded_pair))
-    sum_diffusion = np.zeros(size)
+    sum_diffusion = np.zeros((parts, size))
     quadratic = np.zeros((rules, padded, padded))
     pair = np.zeros((1, padded_pair, padded_pair))
-    diffusion = np.zeros((rules, size))
+    diffusion = np.zeros((rules, parts, size))
     follows = matched.shape[0] > 0
     work = np.zeros(size if follows else 0)
     steps = np.zeros((dim + 1, columns if follows else 1))
@@ -185,8 +187,9 @@ def accumulate_task(
                 w = class_weights[class_of[begin - 1], q]
                 if w != 0.0:
                     add_weighted(w, sum_quadratic, quadratic, q)
-                    for a in range(size):
-                        diffusion[q, a] += w * sum_diffusion[a]
+                    for part in range(parts):
+                        for a in range(size):
+                            diffusion[q, part, a] += w * sum_diffusion[part, a]
             add_weighted(class_weights[class_of[begin - 1], pair_rule], sum_pair, pair, 0)
             sum_quadratic[:] = 0.0
             sum_pair[:] = 0.0

@@ -25,5 +25,6 @@ def polynomial_one_body(table, x, starts, snapshots, columns, force, energy, dif
                     force[f, k * columns + i] += b * inverse
                     force[f, m * columns + i] += a * inverse
                     if m == k:
-                        diffusion[f] += 2.0 * inverse * inverse
+                        for part in range(table.noise.shape[0]):
+                            diffusion[part, f] += 2.0 * table.noise[part, k] * inverse * inverse
                     f += 1

@@ -9,32 +9,40 @@ from trackless._kernels import FAST
 from trackless._kernels.products import add_products
 
 NOTHING = 1e-150  # stands for a distance of 0, in any units
+VALUES, BENDS, SHARES = 2, 3, 4  # rows of the scratch array ``work``; there is one share per part of the noise
 
 
 @njit(fastmath=FAST)
 def radial_distances(table, group, offsets, n, cells, work):
     """Cells and distances of ``n`` displacements ``offsets`` (dim, n) in one group of a radial table.
 
-    Rows of ``work``: 0 u = q - left, 1 1/q, 2 |s^2 x|^2 / q^2 (1 where nothing is stretched).
+    Rows of ``work``: 0 u = q - left, 1 1/q, then from ``SHARES`` on |s^2 x|^2 / q^2 along the directions of each part
+    of the noise (1 where nothing is stretched and the part has all of them).
     """
-    cell_of, left = table.cell_of, table.left
+    cell_of, left, noise = table.cell_of, table.left, table.noise
     last_bin = cell_of.shape[1] - 1
     for p in range(n):
         work[0, p] = 0.0
-        work[2, p] = 0.0
     for k in range(offsets.shape[0]):
         s = table.squares[group, k]
         for p in range(n):
-            square = s * offsets[k, p] * offsets[k, p]
-            work[0, p] += square
-            work[2, p] += s * square
+            work[0, p] += s * offsets[k, p] * offsets[k, p]
     for p in range(n):
         # q = 0 has no direction; a tiny distance keeps the limit of g'(q)/q for flat functions.
         q = max(np.sqrt(work[0, p]), NOTHING)
-        inverse = 1.0 / q
         work[0, p] = q
-        work[1, p] = inverse
-        work[2, p] = work[2, p] * inverse * inverse
+        work[1, p] = 1.0 / q
+    for part in range(noise.shape[0]):
+        share = work[SHARES + part]
+        for p in range(n):
+            share[p] = 0.0
+        for k in range(offsets.shape[0]):
+            s = table.squares[group, k]
+            factor = noise[part, k] * s * s
+            for p in range(n):
+                share[p] += factor * offsets[k, p] * offsets[k, p]
+        for p in range(n):
+            share[p] *= work[1, p] * work[1, p]
     for p in range(n):
         position = (work[0, p] - table.bottom) * table.bins_per_unit + 1.0
         cell = cell_of[group, min(max(int(position), 0), last_bin)]
@@ -43,13 +51,11 @@ def radial_distances(table, group, offsets, n, cells, work):
 
 
 @njit(fastmath=FAST)
-def dense_function(table, group, j, n, cells, work, slopes, row, values):
-    """One function at ``n`` points: values, g'(q)/q into a row of ``slopes``; returns the sum of Laplacians."""
+def dense_function(table, group, j, n, cells, work, slopes, row, diffusion, f, factor):
+    """One function at ``n`` points: values, g'(q)/q into a row of ``slopes``; adds factor times the Laplacians."""
     coef = table.coef
-    trace = 0.0
-    for k in range(table.squares.shape[1]):
-        trace += table.squares[group, k]
-    laplacians = 0.0
+    values, bends = work[VALUES], work[BENDS]
+    total = 0.0
     for p in range(n):
         cell = cells[p]
         u = work[0, p]
@@ -59,16 +65,25 @@ def dense_function(table, group, j, n, cells, work, slopes, row, values):
         slope = (c1 + u * (2.0 * c2 + 3.0 * u * c3)) * work[1, p]
         slopes[row, p] = slope
         values[p] = coef[j, cell, 0] + u * (c1 + u * (c2 + u * c3))
-        laplacians += (2.0 * c2 + 6.0 * u * c3) * work[2, p] + slope * (trace - work[2, p])
-    return laplacians
+        bends[p] = 2.0 * c2 + 6.0 * u * c3 - slope
+        total += slope
+    for part in range(table.noise.shape[0]):
+        share = work[SHARES + part]
+        trace = 0.0
+        for k in range(table.squares.shape[1]):
+            trace += table.noise[part, k] * table.squares[group, k]
+        laplacians = total * trace
+        for p in range(n):
+            laplacians += bends[p] * share[p]
+        diffusion[part, f] += factor * laplacians
 
 
 @njit(fastmath=FAST)
 def local_functions(
-    table, dim, begin, end, cells, work, offset, energy, snapshot, diffusion, value_scale, laplacian_scale, slopes
+    table, begin, end, cells, work, offset, energy, snapshot, diffusion, value_scale, laplacian_scale, slopes
 ):
     """The same for a dictionary with few functions per cell: adds energies and diffusion terms directly."""
-    coef, first = table.coef, table.first
+    coef, first, noise = table.coef, table.first, table.noise
     for p in range(begin, end):
         cell = cells[p]
         u = work[0, p]
@@ -80,7 +95,14 @@ def local_functions(
             slope = (c1 + u * (2.0 * c2 + 3.0 * u * c3)) * work[1, p]
             slopes[j, p] = slope
             energy[snapshot, f + j] += value_scale * (coef[j, cell, 0] + u * (c1 + u * (c2 + u * c3)))
-            diffusion[f + j] += laplacian_scale * (2.0 * c2 + 6.0 * u * c3 + slope * (dim - 1.0))
+        for part in range(noise.shape[0]):
+            share = work[SHARES + part, p]
+            trace = 0.0
+            for k in range(noise.shape[1]):
+                trace += noise[part, k]
+            for j in range(coef.shape[0]):
+                second = 2.0 * coef[j, cell, 2] + 6.0 * u * coef[j, cell, 3]
+                diffusion[part, f + j] += laplacian_scale * (second * share + slopes[j, p] * (trace - share))
 
 
 @njit(fastmath=FAST)
@@ -88,7 +110,7 @@ def radial_one_body(table, x, starts, snapshots, columns, force, energy, diffusi
     """Add the external functions at the particles ``x`` (dim, n) of a batch of snapshots."""
     dim = x.shape[0]
     n = starts[snapshots]
-    values = work[3]
+    values = work[VALUES]
     for k in range(dim):
         for i in range(n):
             offsets[k, i] = x[k, i] - table.origin[k]
@@ -97,9 +119,7 @@ def radial_one_body(table, x, starts, snapshots, columns, force, energy, diffusi
         if not table.dense:
             first = table.first
             for s in range(snapshots):
-                local_functions(
-                    table, dim, starts[s], starts[s + 1], cells, work, 0, energy, s, diffusion, 1.0, 1.0, slopes
-                )
+                local_functions(table, starts[s], starts[s + 1], cells, work, 0, energy, s, diffusion, 1.0, 1.0, slopes)
             for i in range(n):
                 for j in range(table.coef.shape[0]):
                     f = first[cells[i]] + j
@@ -108,7 +128,7 @@ def radial_one_body(table, x, starts, snapshots, columns, force, energy, diffusi
             continue
         for f in range(table.group_start[g], table.group_start[g + 1]):
             j = f - table.group_start[g]
-            diffusion[f] += dense_function(table, g, j, n, cells, work, slopes, 0, values)
+            dense_function(table, g, j, n, cells, work, slopes, 0, diffusion, f, 1.0)
             for s in range(snapshots):
                 total = 0.0
                 for i in range(starts[s], starts[s + 1]):
@@ -194,13 +214,12 @@ def dense_pair_forces(
     segments, pieces,
 ):  # fmt: skip
     """Energies, diffusion terms and forces of the functions of one group, for one chunk of pairs."""
-    values = work[3]
+    values = work[VALUES]
     scale = scales[0]  # one coupling factor per batch: see accumulate_task
     for f in range(table.group_start[g], table.group_start[g + 1]):
         j = f - table.group_start[g]
-        laplacians = dense_function(table, g, j, count, cells, work, slopes, f, values)
         # scale/2 sum_{i != j} phi and scale sum_{i != j} Lap phi: each pair counts twice
-        diffusion[base + f] += 2.0 * scale * laplacians
+        dense_function(table, g, j, count, cells, work, slopes, f, diffusion, base + f, 2.0 * scale)
         for c in range(pieces):
             total = 0.0
             for p in range(segments[c, 1], segments[c + 1, 1]):
@@ -228,7 +247,7 @@ def local_pair_sums(
         begin, end = segments[c, 1], segments[c + 1, 1]
         scale = scales[segments[c, 0]]
         local_functions(
-            table, dim, begin, end, cells, work, base, energy, segments[c, 0], diffusion, scale, 2.0 * scale, slopes
+            table, begin, end, cells, work, base, energy, segments[c, 0], diffusion, scale, 2.0 * scale, slopes
         )
         for p in range(begin, end):
             start = first[cells[p]]
@@ -254,14 +273,18 @@ def dense_pair_part(table, offsets, count, scale, slopes, work, rows, pair):
     """
     twice = np.sqrt(2.0) * scale  # ordered pairs
     groups = table.squares.shape[0]
+    lengths = work[VALUES]
     for k in range(1 if groups == 1 else offsets.shape[0]):
         for g in range(groups):
             for p in range(count):
                 if groups == 1:
-                    work[3, p] = twice * np.sqrt(work[2, p]) / work[1, p]
+                    square = 0.0
+                    for m in range(offsets.shape[0]):
+                        square += (table.squares[g, m] * offsets[m, p]) ** 2
+                    lengths[p] = twice * np.sqrt(square)
                 else:
-                    work[3, p] = twice * table.squares[g, k] * offsets[k, p]
+                    lengths[p] = twice * table.squares[g, k] * offsets[k, p]
             for f in range(table.group_start[g], table.group_start[g + 1]):
                 for p in range(count):
-                    rows[f, p] = slopes[f, p] * work[3, p]
+                    rows[f, p] = slopes[f, p] * lengths[p]
         add_products(rows, count, pair)

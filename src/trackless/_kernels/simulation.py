@@ -92,7 +92,7 @@ def radial_gradients(potential, offsets, n, out, scratch, bits, cells, adaptive)
 @njit(fastmath=FAST)
 def tensor_gradients(potential, offsets, n, out):
     dim = offsets.shape[0]
-    basis, index, value, gradient, laplacian = tensor_room(dim)
+    basis, index, value, gradient, laplacian = tensor_room(dim, 1)
     point = np.empty(dim)
     for p in range(n):
         for k in range(dim):
@@ -197,6 +197,8 @@ def simulate_batch(
     initial : (runs, n, dim)
     noise, mixing : (runs, 4) uint64
         Generators for the Brownian paths and for the permutations: hiding labels does not change the paths.
+    sigma : (dim,)
+        Noise intensity in each direction.
     scale : float
         Coupling factor, 1/n or 1.
     accurate : bool
@@ -247,12 +249,12 @@ def simulate_batch(
             h = step
             if accurate:
                 h = left / np.ceil(left / min(step, safe) - 1e-9)
-            size = sigma * np.sqrt(h)
+            size = np.sqrt(h)
             for b in range(runs):
                 fill_normals(noise, b, normals, n * dim)
                 for i in range(n):
                     for k in range(dim):
-                        kick[k, b * n + i] = size * normals[i * dim + k]
+                        kick[k, b * n + i] = sigma[k] * size * normals[i * dim + k]
             if accurate:
                 for k in range(dim):
                     for p in range(total):

@@ -15,6 +15,7 @@ def tensor_functions(table, x, basis, index, value, gradient, laplacian):
     Outside its grid each one-dimensional spline goes on linearly. ``index`` is -1 for one left out.
     """
     dim = x.shape[0]
+    noise = table.noise
     base = 0
     for k in range(dim):
         t = (x[k] - table.lower[k]) * table.cells_per_unit[k]
@@ -49,7 +50,8 @@ def tensor_functions(table, x, basis, index, value, gradient, laplacian):
             flat = flat * (table.cells[k] + 3) + (n >> (2 * k)) % 4
         index[n] = table.fold[base + flat]
         value[n] = 1.0
-        laplacian[n] = 0.0
+        for part in range(noise.shape[0]):
+            laplacian[n, part] = 0.0
         for k in range(dim):
             value[n] *= basis[k, 0, (n >> (2 * k)) % 4]
             first = 1.0
@@ -59,7 +61,8 @@ def tensor_functions(table, x, basis, index, value, gradient, laplacian):
                 first *= basis[m, 1 if m == k else 0, j]
                 second *= basis[m, 2 if m == k else 0, j]
             gradient[n, k] = first
-            laplacian[n] += second
+            for part in range(noise.shape[0]):
+                laplacian[n, part] += noise[part, k] * second
     return count
 
 
@@ -68,7 +71,7 @@ def tensor_one_body(table, x, starts, snapshots, columns, force, energy, diffusi
     """Add the external functions at the particles ``x`` (dim, n) of a batch of snapshots."""
     dim = x.shape[0]
     point = np.empty(dim)
-    basis, index, value, gradient, laplacian = tensor_room(dim)
+    basis, index, value, gradient, laplacian = tensor_room(dim, table.noise.shape[0])
     for s in range(snapshots):
         for i in range(starts[s], starts[s + 1]):
             for k in range(dim):
@@ -78,7 +81,8 @@ def tensor_one_body(table, x, starts, snapshots, columns, force, energy, diffusi
                 f = index[a]
                 if f >= 0:
                     energy[s, f] += value[a]
-                    diffusion[f] += laplacian[a]
+                    for part in range(laplacian.shape[1]):
+                        diffusion[part, f] += laplacian[a, part]
                     for k in range(dim):
                         force[f, k * columns + i] += gradient[a, k]
 
@@ -88,7 +92,7 @@ def tensor_pair_sums(table, x, starts, snapshots, lengths, scales, base, columns
     """Add the interaction functions, numbered from ``base`` on, of all pairs within each snapshot."""
     dim = x.shape[0]
     point = np.empty(dim)
-    basis, index, value, gradient, laplacian = tensor_room(dim)
+    basis, index, value, gradient, laplacian = tensor_room(dim, table.noise.shape[0])
     for s in range(snapshots):
         scale = scales[s]
         for i in range(starts[s], starts[s + 1]):
@@ -104,7 +108,8 @@ def tensor_pair_sums(table, x, starts, snapshots, lengths, scales, base, columns
                         continue
                     # scale/2 sum_{i != j} phi and scale sum_{i != j} Lap phi: each pair counts twice
                     energy[s, base + f] += scale * value[a]
-                    diffusion[base + f] += 2.0 * scale * laplacian[a]
+                    for part in range(laplacian.shape[1]):
+                        diffusion[part, base + f] += 2.0 * scale * laplacian[a, part]
                     for k in range(dim):
                         force[base + f, k * columns + i] += scale * gradient[a, k]
                         force[base + f, k * columns + j] -= scale * gradient[a, k]
@@ -117,9 +122,10 @@ def tensor_pair_sums(table, x, starts, snapshots, lengths, scales, base, columns
 
 
 @njit
-def tensor_room(dim):
+def tensor_room(dim, parts):
     """Scratch arrays for :func:`tensor_functions`."""
     count = 4**dim
     return (
-        np.empty((dim, 3, 4)), np.empty(count, np.int64), np.empty(count), np.empty((count, dim)), np.empty(count)
+        np.empty((dim, 3, 4)), np.empty(count, np.int64), np.empty(count), np.empty((count, dim)),
+        np.empty((count, parts)),
     )  # fmt: skip

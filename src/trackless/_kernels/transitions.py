@@ -46,8 +46,8 @@ def transition_task(
 
     Returns
     -------
-    matrix (K, K), vector (K,), misfit, rough (E, E)
-        sum J^T V^-1 J (lower triangle), sum J^T V^-1 g, sum g^T V^-1 g, and the sum of what ``rough`` is the mean of
+    matrix (K, K), vector (K,), rough (E, E)
+        sum J^T V^-1 J (lower triangle), sum J^T V^-1 g, and the sum of what ``rough`` is the mean of
         (lower triangle).
     """
     dim = before.shape[1]
@@ -55,14 +55,14 @@ def transition_task(
     tests = test_external.size + test_interaction.size
     padded, padded_tests = 4 * ((size + 3) // 4), 4 * ((tests + 3) // 4)
     most = max(external.size, interaction.size, test_external.size, test_interaction.size)
-    columns, room = workspace(starts, dim, most)
+    columns, room = workspace(starts, dim, most, 1)
     one, scale = np.zeros(2, np.int64), np.empty(1)
     x = np.empty((dim, columns))
     y = np.empty((dim, columns))
     force = np.zeros((padded, dim * columns))
     push = np.zeros((padded_tests, dim * columns))
-    energy, diffusion = np.zeros((1, size)), np.zeros(size)
-    test_energy, test_diffusion = np.zeros((1, tests)), np.zeros(tests)
+    energy, diffusion = np.zeros((1, size)), np.zeros((1, size))
+    test_energy, test_diffusion = np.zeros((1, tests)), np.zeros((1, tests))
     root = np.zeros((padded_tests, padded_tests))
     residual = np.zeros(tests)
     rows = np.zeros((padded, TOGETHER * tests))
@@ -70,7 +70,6 @@ def transition_task(
     matrix = np.zeros((padded, padded))
     vector = np.zeros(size)
     rough_sum = np.zeros((tests, tests))
-    misfit = 0.0
     filled = 0
     for s in range(scales.shape[0]):
         n = starts[s + 1] - starts[s]
@@ -118,7 +117,6 @@ def transition_task(
             for f in range(e):
                 total -= root[e, f] * white[begin + f]
             white[begin + e] = total / root[e, e]
-            misfit += white[begin + e] ** 2
         for a in range(size):
             for e in range(tests):
                 total = 0.0
@@ -137,7 +135,7 @@ def transition_task(
                     total += rows[a, c] * white[c]
                 vector[a] += total
             filled = 0
-    return matrix[:size, :size], vector, misfit, rough_sum
+    return matrix[:size, :size], vector, rough_sum
 
 
 @njit

@@ -23,15 +23,17 @@ from trackless.cli.common import (
     save_figure,
     say,
 )
-from trackless.cli.methods import Method, Options, plan
+from trackless.cli.methods import Method, Options, noise_intensity, plan
 
 
 def fit(
     data: Annotated[list[Path], typer.Argument(help="Snapshots: .npz, .npy or .csv; several files are several runs.")],
     sigma: Annotated[
-        float | None,
+        str | None,
         typer.Option(
-            help="Noise intensity; sigma^2 = 2 D. Left out, it is found from the data (networks need it).",
+            help="Noise intensity; sigma^2 = 2 D. Left out, it is found from the data (networks need it). One per "
+            "direction: 1.0,0.5, or diagonal to find them.",
+            metavar="NUMBER",
             show_default=False,
         ),
     ] = None,
@@ -97,8 +99,8 @@ def fit(
         truth = tl.models.ALL[model.value]() if model is not None else None
         estimator, assumed = plan(
             Options(
-                method, sigma, external, interaction, center, truth, quadrature, max_distance, regularization, coupling,
-                route, seed, dynamics, debias,
+                method, noise_intensity(sigma), external, interaction, center, truth, quadrature, max_distance,
+                regularization, coupling, route, seed, dynamics, debias,
             )
         )  # fmt: skip
         snapshots = tl.read(data if len(data) > 1 else data[0], dt=dt)

@@ -36,7 +36,7 @@ class Options(NamedTuple):
     """What was asked for; None where an option was left out."""
 
     method: Method
-    sigma: float | None
+    sigma: float | tuple[float, ...] | str | None
     external: str | None
     interaction: str | None
     center: str | None
@@ -75,6 +75,10 @@ def plan(options: Options) -> Plan:
             param_hint="--sigma",
         )
     if method not in (Method.auto, Method.self_test):
+        if isinstance(options.sigma, (str, tuple)):
+            raise typer.BadParameter(
+                f"--method {method.value} takes one number for all directions", param_hint="--sigma"
+            )
         _only(options.dynamics, "--dynamics", f"belongs to auto and self-test, not to {method.value}")
         _only(options.debias or None, "--debias", f"belongs to auto and self-test, not to {method.value}")
     if method is not Method.neural:
@@ -87,6 +91,19 @@ def plan(options: Options) -> Plan:
         _only(options.regularization, "--regularization", "networks are stopped by held-out data instead")
         return _networks(options)
     return _least_squares(options)
+
+
+def noise_intensity(text: str | None) -> float | tuple[float, ...] | str | None:
+    """sigma from text: a number, several with commas between them, or the word that asks the data for them."""
+    if text is None or text == "diagonal":
+        return text
+    try:
+        numbers = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise typer.BadParameter(
+            f"expected a number, one per direction (1.0,0.5) or diagonal, got {text!r}", param_hint="--sigma"
+        ) from None
+    return numbers[0] if len(numbers) == 1 else numbers
 
 
 def _only(value: Any, option: str, reason: str) -> None:
@@ -178,8 +195,9 @@ def _networks(options: Options) -> Plan:
             raise InputError(f"--{role}: with --method neural expected radial, free (not radial) or none, got {word!r}")
         words.append(word)
     about = options.center or ("origin" if options.truth is not None else "mean")
+    noise: dict[str, Any] = {"sigma": options.sigma}
     estimator = tl.NeuralSelfTest(
-        sigma=options.sigma, radial=(words[0] != "free", words[1] != "free"), route=options.route or "auto",
+        **noise, radial=(words[0] != "free", words[1] != "free"), route=options.route or "auto",
         external=words[0] != "none", interaction=words[1] != "none", center="mean" if about == "mean" else None,
         quadrature=options.quadrature or "trapezoid", coupling=options.coupling, seed=options.seed or 0,
     )  # fmt: skip

@@ -16,6 +16,7 @@ from trackless.estimators.saving import Saving
 from trackless.evidence import Posterior, posterior
 from trackless.exploration import Exploration, explore
 from trackless.identifiability import Identifiability, identifiability
+from trackless.intensity import Sigma
 from trackless.moments import Moments, NormalEquations
 from trackless.potentials import Potential, RadialPotential
 from trackless.residuals import Units
@@ -38,7 +39,7 @@ class LeastSquares(Saving, ABC):
 
     external: Basis | None
     interaction: Basis | None
-    sigma: float | None
+    sigma: Any
     regularization: str | float
     coupling: str
 
@@ -59,7 +60,7 @@ class LeastSquares(Saving, ABC):
         """Normal equations of every block and window on its own."""
 
     @abstractmethod
-    def _noise(self, moments: Moments, equations: NormalEquations, coef: NDArray[np.float64]) -> float:
+    def _noise(self, moments: Moments, equations: NormalEquations, coef: NDArray[np.float64]) -> Sigma:
         """sigma_: as given, or as the fit tells."""
 
     def fit(self, X: Snapshots | Moments, y: Any = None) -> Self:
@@ -235,16 +236,3 @@ def explored_range(explored: Exploration | None, basis: Basis | None, role: int)
     low, high = np.quantile(sample, [RARE, 1 - RARE], axis=0)
     high = np.maximum(-low, high) if role == 1 else high
     return (-high if role == 1 else low), high
-
-
-def checked_sigma(sigma: Any) -> float:
-    """A noise intensity as a number of at least 0."""
-    if sigma is None:
-        raise InputError("sigma: the noise intensity is needed; sigma^2 = 2 D, with D the diffusion constant")
-    try:
-        value = float(sigma)
-    except (TypeError, ValueError):
-        raise InputError(f"sigma: expected a number, got {sigma!r}") from None
-    if not (np.isfinite(value) and value >= 0):
-        raise InputError(f"sigma: expected a finite number of at least 0, got {sigma!r}")
-    return value

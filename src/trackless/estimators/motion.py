@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from trackless._errors import InputError
 from trackless.accumulation import accumulate
 from trackless.basis import Basis
-from trackless.estimators.least_squares import LeastSquares, checked_sigma
+from trackless.estimators.least_squares import LeastSquares
+from trackless.intensity import single_sigma
 from trackless.matching import Matching, Tally
 from trackless.moments import Moments, NormalEquations
 from trackless.residuals import Units
@@ -31,7 +32,7 @@ class MotionLeastSquares(LeastSquares):
 
     def _check(self) -> None:
         if self.sigma is not None:
-            checked_sigma(self.sigma)
+            single_sigma(self.sigma, type(self).__name__)
         self._matching().check()
 
     def _accumulate(self, snapshots: Snapshots, external: Basis | None, interaction: Basis | None) -> Moments:
@@ -52,7 +53,7 @@ class MotionLeastSquares(LeastSquares):
     def _noise(self, moments: Moments, equations: NormalEquations, coef: NDArray[np.float64]) -> float:
         """The given sigma, or the root mean square of the residuals: |X' - X + F theta dt|^2 / dt per dimension."""
         if self.sigma is not None:
-            return checked_sigma(self.sigma)
+            return single_sigma(self.sigma, type(self).__name__)
         tally = self.tally_of(moments)
         total = moments.weight[:, :, 0, 0].sum()  # left rule, stride 1
         explained = 2.0 * total * equations.loss(coef)  # -2 b theta + theta A theta, both times n

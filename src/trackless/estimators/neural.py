@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from trackless._errors import InputError
 from trackless.accumulation import accumulate, check_snapshots
 from trackless.basis import Basis, Center, closed_center, placed
-from trackless.estimators.least_squares import checked_sigma, explored_range
+from trackless.estimators.least_squares import explored_range
 from trackless.estimators.saving import Saving
 from trackless.evidence import slices_of
 from trackless.exploration import explore
+from trackless.intensity import single_sigma
 from trackless.moments import Moments, rule_index
 from trackless.networks import Network, Perceptron, RadialNetwork, check_activation
 from trackless.potentials import Potential, PotentialSum, RadialSum
@@ -214,7 +215,7 @@ class NeuralSelfTest(Saving):
         for name, offered in (("route", ROUTES), ("laplacian", ("exact", "stochastic")), ("coupling", ("mean", "sum"))):
             if getattr(self, name) not in offered:
                 raise InputError(f"{name}: expected {', '.join(map(repr, offered))}, got {getattr(self, name)!r}")
-        return checked_sigma(self.sigma)
+        return single_sigma(self.sigma, "NeuralSelfTest")
 
     def _radial(self) -> tuple[bool, bool]:
         both = tuple(self.radial) if isinstance(self.radial, (tuple, list)) else (self.radial,) * 2

@@ -45,7 +45,7 @@ from trackless.tables import tabulated
 
 FORMAT = "trackless result"
 SAVED_BLOCKS = 64  # of a fit's moments
-VERSION = 3  # 2: moments may hold displacements; 3: pair parts by one rule
+VERSION = 4  # 2: moments may hold displacements; 3: pair parts by one rule; 4: diffusion in parts
 _MODULES = (
     shapes, potentials, networks, basis, radial_splines, tensor_splines, solvers, priors, evidence, resolution,
     comparison, fitting, residuals, noise, debiasing, goodness,
