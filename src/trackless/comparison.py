@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,8 @@ class Comparison:
     behind : tuple of float
         How far each is behind the best (the first is 0).
     errors : tuple of float
-        Standard error of that difference, from the scatter of the held-out parts.
+        Standard error of that difference, from the scatter of the held-out parts, or of the folds where that is
+        larger: what was fitted to few runs may be bad by chance, and is then bad on all the parts it did not see.
 
     Examples
     --------
@@ -104,21 +105,38 @@ def compare(snapshots: Snapshots, candidates: Mapping[str, Any], folds: int = FO
         raise InputError(f"folds: expected at least 2, got {folds}")
     items = list(candidates.items())
     losses = {name: _held_out(snapshots, c, folds) for name, c in _progress.track(items, "comparing", len(items))}
-    parts = {len(loss) for loss in losses.values()}
-    if len(parts) > 1:  # some were scored fold by fold
-        losses = {name: _by_fold(loss, folds) for name, loss in losses.items()}
-    order = sorted(losses, key=lambda name: losses[name].mean())
-    best = losses[order[0]]
-    differences = [losses[name] - best for name in order]
+    if len({len(loss.values) for loss in losses.values()}) > 1:  # some were scored fold by fold
+        losses = {name: loss.by_fold() for name, loss in losses.items()}
+    order = sorted(losses, key=lambda name: losses[name].values.mean())
+    differences = [losses[name].less(losses[order[0]]) for name in order]
     return Comparison(
         tuple(order),
-        tuple(float(-losses[name].mean()) for name in order),
-        tuple(float(d.mean()) for d in differences),
-        tuple(float(d.std(ddof=1) / np.sqrt(len(d))) for d in differences),
+        tuple(float(-losses[name].values.mean()) for name in order),
+        tuple(float(d.values.mean()) for d in differences),
+        tuple(max(d.error(), d.by_fold().error()) for d in differences),
     )
 
 
-def _held_out(snapshots: Snapshots, candidate: Any, folds: int) -> Array:
+class _Losses(NamedTuple):
+    """Losses of held-out parts of the data, and the fold that each was in."""
+
+    values: Array
+    folds: NDArray[np.int64]
+
+    def less(self, other: _Losses) -> _Losses:
+        return self._replace(values=self.values - other.values)
+
+    def by_fold(self) -> _Losses:
+        """Means over folds."""
+        names = np.unique(self.folds)
+        return _Losses(np.array([self.values[self.folds == k].mean() for k in names]), names)
+
+    def error(self) -> float:
+        """Standard error of the mean."""
+        return float(self.values.std(ddof=1) / np.sqrt(len(self.values)))
+
+
+def _held_out(snapshots: Snapshots, candidate: Any, folds: int) -> _Losses:
     """Loss of each part of the data under a fit that did not see it."""
     if not isinstance(candidate, LeastSquares):
         if snapshots.runs < folds:
@@ -126,7 +144,8 @@ def _held_out(snapshots: Snapshots, candidate: Any, folds: int) -> Array:
         parts = snapshots.split(parts=folds)
         rest = [concatenate([p for j, p in enumerate(parts) if j != k]) for k in range(folds)]
         fresh: list[Any] = [clone(candidate) for _ in range(folds)]
-        return np.array([-one.fit(rest[k]).score(parts[k]) for k, one in enumerate(fresh)])
+        scores = np.array([one.fit(rest[k]).score(parts[k]) for k, one in enumerate(fresh)])
+        return _Losses(-scores, np.arange(folds))
     moments = candidate.moments_for(snapshots, BLOCKS)
     shape = (moments.blocks, moments.windows)
     count = shape[0] * shape[1]
@@ -135,7 +154,7 @@ def _held_out(snapshots: Snapshots, candidate: Any, folds: int) -> Array:
         raise InputError("compare: a single run in a single time window leaves nothing to hold out")
     by_window = moments.blocks < folds
     groups = np.arange(shape[1] if by_window else shape[0]) % folds
-    losses = np.zeros(count).reshape(shape)
+    losses = np.zeros(shape)
     for k in range(folds):
         train, test = ((None, part) if by_window else (part, None) for part in (groups != k, groups == k))
         each = candidate.held_out_losses(moments.select(*train), moments.select(*test))
@@ -143,8 +162,5 @@ def _held_out(snapshots: Snapshots, candidate: Any, folds: int) -> Array:
             losses[:, groups == k] = each
         else:
             losses[groups == k] = each
-    return losses.ravel()
-
-
-def _by_fold(losses: Array, folds: int) -> Array:
-    return losses if len(losses) == folds else np.array([losses[k::folds].mean() for k in range(folds)])
+    fold_of = np.broadcast_to(groups if by_window else groups[:, None], shape)
+    return _Losses(losses.ravel(), fold_of.ravel())

@@ -47,6 +47,7 @@ ESCAPED = 0.01  # part of the simulated particles that may leave what the data e
 FAR = 1.5  # in units of the explored range
 GRID = 1000  # distances at which stiffness is looked for
 MEMORY = 4  # earlier rounds that the next step learns from
+REMEDY = "use debias=False, more data, or fewer functions (external='radial', interaction='radial')"
 
 
 class Fitted(Protocol):
@@ -120,14 +121,16 @@ class Simulated:
                 initial=self.data, accurate=_stiffest(fitted) * step > STIFF, coupling=self.moments.coupling,
                 seed=self.seed,
             )  # fmt: skip
-        except InputError as error:
-            raise InputError(f"debias: the fitted model is unstable and cannot be simulated ({error})") from None
+        except InputError:
+            raise InputError(
+                f"debias: the fitted model is unstable: its particles run away in simulation; {REMEDY}"
+            ) from None
         if self.bounds is not None:
             outside = ((paths.positions < self.bounds[0]) | (paths.positions > self.bounds[1])).any(axis=-1).mean()
             if outside > ESCAPED:
                 raise InputError(
                     f"debias: the fitted model is unstable: {outside:.0%} of its particles leave the region that the "
-                    "data explored; use debias=False, more data, or a stronger regularization"
+                    f"data explored; {REMEDY}"
                 )
         residuals, seen_forces = [], []
         of = self.moments

@@ -166,6 +166,15 @@ def test_one_run_is_compared_by_time_windows():
     assert len(found.names) == 2
 
 
+def test_a_fit_that_failed_in_one_fold_does_not_decide():
+    from trackless.comparison import _Losses
+
+    folds = np.arange(40) % 2
+    unlucky = _Losses(np.where(folds == 0, 0.3, 3.0) + 0.1 * np.sin(np.arange(40)), folds)
+    assert unlucky.error() < 0.25  # 1.65 on average: seven standard errors of the parts
+    assert unlucky.by_fold().error() > 1.3
+
+
 def test_other_estimators_are_compared_fold_by_fold(data):
     class Nothing(tl.NeuralSelfTest):
         def fit(self, X, y=None):
