@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 from trackless import _progress
 from trackless._errors import InputError
 from trackless.accumulation import accumulate
+from trackless.basis import Basis
 from trackless.intensity import Sigma
-from trackless.moments import Moments
+from trackless.moments import MAX_BLOCKS, Moments
 from trackless.potentials import Potential, RadialPotential
 from trackless.residuals import Units
 from trackless.simulation import simulate
@@ -112,8 +113,8 @@ class Simulated:
         middle, half = 0.5 * (low + high), 0.5 * (high - low)
         self.bounds = (middle - FAR * half, middle + FAR * half) if data.box is None else None
 
-    def bias(self, fitted: Fitted, coef: Array) -> tuple[Array, Array]:
-        """Mean of b - A coef (K,) over simulated runs, less what it is at short intervals; and its covariance."""
+    def paths(self, fitted: Fitted) -> Snapshots:
+        """Simulated runs, seen ``FINE`` times as often as the data."""
         step = self.gap / (FINE * STEPS)
         try:
             paths = simulate(
@@ -132,10 +133,19 @@ class Simulated:
                     f"debias: the fitted model is unstable: {outside:.0%} of its particles leave the region that the "
                     f"data explored; {REMEDY}"
                 )
-        residuals, seen_forces = [], []
+        return paths
+
+    def reduced(self, seen: Snapshots, external: Basis | None, interaction: Basis | None, blocks: int) -> Moments:
+        """Moments as the fit would have them."""
         of = self.moments
+        return accumulate(seen, external, interaction, of.coupling, 1, blocks, per_direction=of.parts > 1)
+
+    def bias(self, fitted: Fitted, coef: Array) -> tuple[Array, Array]:
+        """Mean of b - A coef (K,) over simulated runs, less what it is at short intervals; and its covariance."""
+        paths = self.paths(fitted)
+        residuals, seen_forces = [], []
         for seen, rule in ((paths.every(FINE), self.quadrature), (paths, "cubic")):
-            moments = accumulate(seen, of.external, of.interaction, of.coupling, windows=1, per_direction=of.parts > 1)
+            moments = self.reduced(seen, self.moments.external, self.moments.interaction, MAX_BLOCKS)
             units = Units.of(moments, fitted.sigma_, rule)
             residuals.append((units.vectors - units.matrices @ coef) / units.weights.mean())
             seen_forces.append(np.diag(units.mean()[0]))
@@ -186,10 +196,14 @@ def debiased(simulated: Simulated, noise: Array, solve: Callable[[Array, Array],
         coef, model = solve(correction, covariance)
         if converged:
             break
-    matrix = simulated.matrix
-    force, change = (float(c @ matrix @ c) for c in (places[0], coef - places[0]))
-    changed = float(np.sqrt(max(change, 0.0) / max(force, 1e-300)))
+    changed = relative_change(simulated.matrix, places[0], coef)
     return Debiasing(correction, covariance, len(places), simulated.runs, changed, converged)
+
+
+def relative_change(matrix: Array, before: Array, after: Array) -> float:
+    """How much of the forces a change of coefficients is, given the normal matrix."""
+    force, change = (float(c @ matrix @ c) for c in (before, after - before))
+    return float(np.sqrt(max(change, 0.0) / max(force, 1e-300)))
 
 
 def _coefficients(solve: Callable[[Array, Array], tuple[Array, Any]], covariance: Array, correction: Array) -> Array:

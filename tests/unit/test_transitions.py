@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import trackless as tl
+from trackless.debiasing import Simulated
+from trackless.response import ManyTests
 from trackless.shapes import Power
 
 MODEL = tl.models.reference()
@@ -163,6 +165,36 @@ def test_bias_is_removed_by_simulation():
     assert (np.diag(debiased.covariance_) > 0.9 * np.diag(plain.covariance_)).all()
     again = tl.SelfTest(*bases, sigma=1.0, regularization=0.0, debias=True).fit(data)
     assert np.array_equal(again.coef_, debiased.coef_)
+
+
+def test_few_functions_are_given_more_test_functions():
+    data = tl.simulate(MODEL, runs=600, step=1e-3, observe_every=0.1, accurate=True, seed=3)
+    settings = {"sigma": 1.0, "quadrature": "trapezoid", "regularization": 0.0}
+    plain, debiased = (tl.SelfTest(*ORACLE, debias=debias, **settings).fit(data) for debias in (False, True))
+    assert debiased.debiasing_.converged
+    z = (debiased.coef_ - MODEL.true_coef) / np.sqrt(np.diag(debiased.covariance_))
+    assert np.abs(z).max() < 3.5
+    # their own equations alone would have larger errors, not smaller ones, once their bias is gone
+    assert (np.diag(debiased.covariance_) < np.diag(plain.covariance_)).all()
+
+
+def test_the_response_to_parameters_is_that_of_other_simulations():
+    """Against differences: simulate a stiffer trap with the same random numbers, look with the old coefficient."""
+    traps = [tl.Model("trap", tl.RadialFunctions([Power(2)]), None, (c,)) for c in (1.0, 1.1)]
+    data = tl.simulate(traps[0], particles=4, runs=2000, step=1e-2, observe_every=0.2, seed=1)
+    fits = [tl.SelfTest(traps[0].external_basis, None, sigma=1.0, regularization=0.0).fit(data) for _ in traps]
+    for fit, trap in zip(fits, traps, strict=True):
+        fit.coef_ = np.array(trap.coefficients)
+        fit._set_potentials()
+    simulated = Simulated(data, fits[0].moments_, "trapezoid")
+    assert ManyTests.possible(simulated)
+    tested = ManyTests(simulated)
+    here, there = (tested.response(fit, np.array([1.0])) for fit in fits)
+    close = tl.accumulate(simulated.paths(fits[0]), tested.external, None, windows=1)
+    forces = close.normal_equations(1.0, "cubic").matrix[:, tested.own]
+    expected = forces + (there.level - here.level)[:, None] / 0.1
+    scale = np.sqrt(np.diag(close.normal_equations(1.0, "cubic").matrix))[:, None]
+    np.testing.assert_allclose(here.slope / scale, expected / scale, atol=0.12 * (expected / scale).max())
 
 
 def test_an_unstable_fit_is_refused():

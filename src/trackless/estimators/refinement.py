@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from trackless import _progress
 from trackless._errors import InputError
 from trackless.balance import BLOCKS, Learnt, balance
-from trackless.debiasing import Simulated, debiased
+from trackless.debiasing import INSIDE, ROUNDS, Debiasing, Simulated, debiased, relative_change
 from trackless.goodness import ResidualTest, residual_test
 from trackless.intensity import is_per_direction, single_sigma, typical_sigma
 from trackless.moments import Moments
 from trackless.noise import NoiseLevel, affine, noise_level, noise_of_steps, slope_in_variance
 from trackless.residuals import Adjustment
+from trackless.response import ManyTests
 from trackless.snapshots import Snapshots
 from trackless.transitions import Transitions, balance_of_steps
 
@@ -95,6 +97,10 @@ def _in_errors(fit: SelfTest, moved: Array) -> float:
 
 def remove_bias(fit: SelfTest, snapshots: Snapshots) -> None:
     """The fit with what simulations of it say of the equations' bias taken off."""
+    simulated = Simulated(snapshots, fit.moments_, fit.quadrature, STREAM)
+    if ManyTests.possible(simulated):
+        _remove_bias_of_few(fit, simulated)
+        return
     earlier = fit.adjustment_
     noise = fit._units(fit.moments_).scatter(fit.coef_, np.ones(len(fit.coef_), dtype=bool))
     known = earlier.covariance if earlier is not None else np.zeros_like(noise)
@@ -104,9 +110,31 @@ def remove_bias(fit: SelfTest, snapshots: Snapshots) -> None:
         fit._learn(fit.moments_)
         return fit.coef_, fit
 
-    fit.debiasing_ = debiased(Simulated(snapshots, fit.moments_, fit.quadrature, STREAM), noise, solved)
+    fit.debiasing_ = debiased(simulated, noise, solved)
     fit.adjustment_ = Adjustment(fit.debiasing_.correction, known + fit.debiasing_.covariance)
     fit._learn(fit.moments_)
+
+
+def _remove_bias_of_few(fit: SelfTest, simulated: Simulated) -> None:
+    """The same with more test functions than parameters, by Newton's method on their simulated means."""
+    tested, first, matrix = ManyTests(simulated), fit.coef_, simulated.matrix
+    sigma = typical_sigma(fit.sigma_)
+    earlier = fit.adjustment_.covariance if fit.adjustment_ is not None else np.zeros_like(matrix)
+    for round_ in _progress.track(range(ROUNDS), "removing bias", ROUNDS):
+        coef = fit.coef_
+        found = tested.response(fit, coef)
+        moments = tested.equations(coef, found, sigma)
+        pull = tested.pull(found, sigma)
+        # an error of sigma moves the coefficients, not the equations
+        carried = pull @ found.slope @ np.linalg.inv(matrix)
+        noise = pull @ found.error @ pull.T
+        fit.adjustment_ = Adjustment(np.zeros(len(coef)), carried @ earlier @ carried.T + noise)
+        fit._learn(moments)
+        converged = _in_errors(fit, fit.coef_ - coef) < INSIDE * np.sqrt(len(coef))
+        changed = relative_change(matrix, first, fit.coef_)
+        fit.debiasing_ = Debiasing(pull @ found.level, noise, round_ + 1, simulated.runs, changed, converged)
+        if converged:
+            break
 
 
 def learnt_for_tests(fit: SelfTest) -> tuple[Learnt, NDArray[np.int64]]:
