@@ -13,6 +13,7 @@ from trackless.cli.benchmark import benchmark
 from trackless.cli.common import console, errors
 from trackless.cli.demo import demo
 from trackless.cli.fit import fit
+from trackless.cli.reproduce import reproduce
 from trackless.cli.simulate import simulate
 
 app = typer.Typer(
@@ -21,7 +22,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (demo, simulate, fit, benchmark):
+for command in (demo, simulate, fit, reproduce, benchmark):
     app.command()(command)
 
 

@@ -1,0 +1,50 @@
+"""trackless reproduce: the paper's tables and figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from trackless.cli.common import Threads, console, job, say
+
+
+def reproduce(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="What to compute: names of --list, or all.")
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List what there is, and stop.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Few runs: three minutes, for a look.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the parts of an earlier run.")] = False,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for tables, figures and the page.")] = Path(
+        "results"
+    ),
+    threads: Threads = None,
+) -> None:
+    """Compute the paper's tables and figures again, from simulation to picture.
+
+    The full run of everything takes two hours on two cores. It can be interrupted: finished parts stay in
+    OUTPUT/parts, and --resume goes on with them.
+    """
+    with job(threads, False) as clock:
+        from trackless._errors import InputError
+        from trackless.reproduce.runner import chosen, open_context, title_of
+        from trackless.reproduce.runner import reproduce as run
+
+        if list_:
+            from trackless.reproduce import EXPERIMENTS
+
+            table = Table("name", "what")
+            for name in EXPERIMENTS:
+                table.add_row(name, title_of(name))
+            console.print(table)
+            return
+        if not names:
+            raise InputError("reproduce: say what to compute: all, or names that --list shows")
+        wanted = chosen(names)
+        output.mkdir(parents=True, exist_ok=True)
+        context = open_context(output, quick, resume)
+        page = run(wanted, context, output, lambda text: say(False, text))
+        say(False, f"Done in {clock() / 60:.1f} minutes. The page is {page}.")

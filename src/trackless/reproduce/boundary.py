@@ -1,0 +1,77 @@
+"""Table 4 of the paper: four models at the edges of the theory, at three intervals."""
+
+from __future__ import annotations
+
+from trackless.reproduce.comparison import (
+    ROLES,
+    Cell,
+    Contest,
+    cells_of,
+    comparison_parts,
+    contest_table,
+    contests_of,
+    protocol_table,
+    shares,
+)
+from trackless.reproduce.method_comparison import mean_of
+from trackless.reproduce.protocol import BOUNDARY, Context, Part
+from trackless.reproduce.sections import Claim, Section
+
+TITLE = "Boundary tests (Table 4)"
+
+
+def parts(context: Context) -> list[Part]:
+    return comparison_parts(context, *BOUNDARY)
+
+
+def section(context: Context) -> Section:
+    cells = [cell for name in BOUNDARY for cell in cells_of(context, "boundary", name)]
+    contests = [contest for name in BOUNDARY for contest in contests_of(context, "boundary", name)]
+    tables = (
+        protocol_table("boundary", "Under the paper's protocol: left rule, all snapshots", cells, {}),
+        contest_table("boundary_best", "At its best", contests),
+    )
+    text = (
+        f"Models as in the paper, 10 particles, T = 1, sigma = 1; {context.sizes}.", *shares(cells, contests),
+    )  # fmt: skip
+    return Section(TITLE, text, tables, {}, tuple(_claims(context, cells, contests)))
+
+
+def _claims(context: Context, cells: list[Cell], contests: list[Contest]) -> list[Claim]:
+    intervals = context.protocol.intervals_of("smoothness")
+    of = {
+        (name, method, dt): [mean_of([c for c in cells if c.model == name], method, role, dt) for role in ROLES]
+        for name in BOUNDARY
+        for method in ("labeled", "self_test", "sinkhorn", "network")
+        for dt in intervals
+    }
+
+    def losing(first: str, second: str) -> list[str]:
+        """Cells in which the first method is not better than the second."""
+        return [
+            f"{name}, dt = {dt:g}, {symbol}: {a:.2f} and {b:.2f}"
+            for name in BOUNDARY
+            for dt in intervals
+            for symbol, a, b in zip(("V", "Phi"), of[name, first, dt], of[name, second, dt], strict=True)
+            if a >= b
+        ]
+
+    total = 2 * len(BOUNDARY) * len(intervals)
+    worse = losing("self_test", "sinkhorn")
+    coarsest = intervals[-1]
+    best = {(c.model, c.role): c for c in contests if c.kind == "door" and c.interval == coarsest}
+    networks = {(name, role): of[name, "network", coarsest][k] for name in BOUNDARY for k, role in enumerate(ROLES)}
+    behind = [key for key, contest in best.items() if contest.ours.mean() > networks[key]]
+    return [
+        Claim(
+            "The self-test is better than matching particles on all four models at all intervals",
+            not worse,
+            f"in {total - len(worse)} of {total} cells" + (f"; not: {'; '.join(worse)}" if worse else ""),
+        ),
+        Claim(
+            f"At dt = {coarsest:g} networks are the best that can be had without labels",
+            len(behind) > len(best) / 2,
+            f"`tl.fit`, which also knows no functions, is better than our networks in {len(best) - len(behind)} of "
+            f"{len(best)} cells",
+        ),
+    ]

@@ -1,0 +1,185 @@
+"""What the method-comparison and the boundary tables have in common: cells with the paper's numbers and ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trackless.reproduce.best import Best, best_errors, best_parts
+from trackless.reproduce.pool import METHODS, pool_errors, pool_parts
+from trackless.reproduce.protocol import Context, Part
+from trackless.reproduce.published import Published, published
+from trackless.reproduce.sections import Table, pm
+from trackless.reproduce.trained import network_errors, network_parts
+
+Array = NDArray[np.float64]
+ROLES = ("external", "interaction")
+SYMBOLS = {"external": "V", "interaction": "Phi"}
+NAMES = {
+    "labeled": "labeled MLE",
+    "self_test": "self-test",
+    "sinkhorn": "Sinkhorn MLE",
+    "network": "network",
+    "oracle": "oracle functions",
+    "door": "`tl.fit`",
+}
+AGREES = 2.0  # combined standard deviations
+
+
+class Cell(NamedTuple):
+    """One method at one interval: the paper's number and ours, errors in %."""
+
+    model: str
+    interval: float
+    method: str
+    role: str
+    paper: Published | None
+    ours: Array
+    """(trials,)"""
+
+    @property
+    def off(self) -> float:
+        """Difference of the means in combined standard deviations of the trials."""
+        if self.paper is None or len(self.ours) < 2:
+            return np.nan
+        return float((self.ours.mean() - self.paper.mean) / np.hypot(self.paper.std, self.ours.std(ddof=1)))
+
+    @property
+    def agrees(self) -> bool:
+        """Within twice the combined standard deviation."""
+        return bool(abs(self.off) <= AGREES)
+
+
+class Contest(NamedTuple):
+    """The paper's best without labels against ours at its best."""
+
+    model: str
+    interval: float
+    kind: str
+    """"oracle" or "door": with or without the true functions"""
+    role: str
+    paper: Published
+    whose: str
+    ours: Array
+
+    @property
+    def error(self) -> float:
+        """Standard error of the difference of the means; the paper has ten trials."""
+        own = self.ours.std(ddof=1) / np.sqrt(len(self.ours)) if len(self.ours) > 1 else 0.0
+        return float(np.hypot(self.paper.std / np.sqrt(10), own))
+
+    @property
+    def won(self) -> bool:
+        """Better, or within two standard errors."""
+        return bool(self.ours.mean() <= self.paper.mean + 2 * self.error)
+
+
+def comparison_parts(context: Context, *names: str) -> list[Part]:
+    """All that these tables need."""
+    return [
+        *pool_parts(context, *names), *network_parts(context, *names), *best_parts(context, *names),
+    ]  # fmt: skip
+
+
+def cells_of(context: Context, table: str, name: str) -> list[Cell]:
+    """All methods at all intervals, under the paper's protocol."""
+    errors: dict[tuple[str, float], Array] = dict(pool_errors(context, name))
+    errors |= {("network", dt): values for dt, values in network_errors(context, name).items()}
+    return [
+        Cell(name, dt, method, role, published(table, role, model=name, method=method, interval=dt), values[:, k])
+        for dt in context.protocol.intervals_of(name)
+        for method in (*METHODS, "network")
+        if (values := errors.get((method, dt))) is not None
+        for k, role in enumerate(ROLES)
+    ]
+
+
+def contests_of(context: Context, table: str, name: str) -> list[Contest]:
+    """Oracle against oracle, tl.fit against the network."""
+    found = []
+    for dt in context.protocol.intervals_of(name):
+        ours: Best = best_errors(context, name, dt)
+        for kind, methods, errors in (
+            ("oracle", ("self_test", "sinkhorn"), ours.oracle),
+            ("door", ("network",), ours.door),
+        ):
+            for k, role in enumerate(ROLES):
+                theirs = {m: published(table, role, model=name, method=m, interval=dt) for m in methods}
+                known = {m: p for m, p in theirs.items() if p is not None}
+                if known:
+                    whose = min(known, key=lambda m, known=known: known[m].mean)
+                    found.append(Contest(name, dt, kind, role, known[whose], whose, errors[:, k]))
+    return found
+
+
+def protocol_table(name: str, title: str, cells: list[Cell], reasons: Mapping[tuple[str, str], str]) -> Table:
+    """Paper and ours side by side; cells that differ are marked with the number of their reason."""
+    numbers = {key: k + 1 for k, key in enumerate(reasons)}
+    rows = []
+    for model, dt, method in dict.fromkeys((c.model, c.interval, c.method) for c in cells):
+        pair = [c for c in cells if (c.model, c.interval, c.method) == (model, dt, method)]
+        said: list[str | None] = [model, f"{dt:g}", NAMES[method]]
+        for cell in pair:
+            said += [_paper(cell.paper), pm(cell.ours), _verdict(cell, numbers)]
+        rows.append(tuple(said))
+    columns = ("model", "dt", "method", *(
+        text for role in ROLES for s in [SYMBOLS[role]] for text in (f"{s} paper", f"{s} ours", f"{s} differs")
+    ))  # fmt: skip
+    note = (
+        "Errors of the gradients in %, mean +- standard deviation over trials. *differs*: difference of the means in "
+        "combined standard deviations, where it is more than two. "
+        + " ".join(f"({number}) {reasons[key]}" for key, number in numbers.items())
+    )
+    return Table(name, title, columns, rows, note)
+
+
+def contest_table(name: str, title: str, contests: list[Contest]) -> Table:
+    """Paper's best and ours, the better in bold."""
+    rows = []
+    for c in contests:
+        theirs, ours = f"{_paper(c.paper)} ({NAMES[c.whose]})", pm(c.ours)
+        better = c.ours.mean() <= c.paper.mean
+        rows.append((
+            c.model, f"{c.interval:g}", SYMBOLS[c.role], theirs if better else f"**{theirs}**", NAMES[c.kind],
+            f"**{ours}**" if better else ours,
+            "" if better else ("within two standard errors" if c.won else "worse"),
+        ))  # fmt: skip
+    note = (
+        "Errors of the gradients in %; the better mean is bold. Nothing of ours looked at the truth; the paper's "
+        "networks stop on it."
+    )
+    return Table(
+        name, title, ("model", "dt", "of", "paper, best without labels", "ours", "ours at its best", ""), rows, note
+    )
+
+
+def shares(cells: list[Cell], contests: list[Contest]) -> Iterator[str]:
+    """How often ours agrees, and how often it is better, in sentences."""
+    counted = [c for c in cells if c.method != "network" and c.paper is not None and np.isfinite(c.off)]
+    agree = sum(c.agrees for c in counted)
+    yield (
+        f"Under the paper's protocol {agree} of {len(counted)} least-squares cells "
+        f"({agree / max(len(counted), 1):.0%}) are within twice the combined standard deviation of the published mean."
+    )
+    won = sum(c.won for c in contests)
+    better = sum(bool(c.ours.mean() <= c.paper.mean) for c in contests)
+    yield (
+        f"At its best ours is better than the paper's best method without labels in {better} of {len(contests)} cells, "
+        f"and better or within two standard errors in {won} ({won / max(len(contests), 1):.0%})."
+    )
+
+
+def _paper(number: Published | None) -> str:
+    if number is None:
+        return ""
+    return f"{number.mean:g}" + (f" +- {number.std:g}" if np.isfinite(number.std) else "")
+
+
+def _verdict(cell: Cell, numbers: Mapping[tuple[str, str], int]) -> str:
+    if not np.isfinite(cell.off) or cell.agrees:
+        return ""
+    reason = numbers.get((cell.model, cell.method)) or numbers.get(("", cell.method))
+    return f"{cell.off:+.1f}" + (f" ({reason})" if reason else "")

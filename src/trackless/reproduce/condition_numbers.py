@@ -1,0 +1,167 @@
+"""Tables 5 and 7 and Figure 5 of the paper: condition numbers of the normal matrix and its blocks."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from trackless.accumulation import accumulate
+from trackless.plots import COLORS
+from trackless.reproduce.protocol import BOUNDARY, RADIAL, Context, Part, chunks, model_of, seed_of
+from trackless.reproduce.published import published
+from trackless.reproduce.sections import Claim, Section, Table
+from trackless.solvers import condition_numbers
+
+TITLE = "Condition numbers (Tables 5 and 7, Figure 5)"
+Array = NDArray[np.float64]
+BLOCKS = ("all", "external", "interaction")
+SYMBOLS = {"all": r"$\kappa_*$", "external": r"$\kappa_{VV}$", "interaction": r"$\kappa_{\Phi\Phi}$"}
+STEP = 1e-3  # the singular model keeps 1e-4
+INTERVAL = 1e-2
+
+
+def parts(context: Context) -> list[Part]:
+    cells = [("reference", dim, n) for dim in context.protocol.dimensions for n in context.protocol.particles]
+    cells += [(name, 2, n) for name in BOUNDARY for n in context.protocol.particles]
+    return [
+        Part(
+            f"{name}, d = {dim}, N = {n}: condition numbers",
+            context.store.has(_key(name, dim, n, _step(name))),
+            partial(numbers_of, context, name, dim, n),
+        )
+        for name, dim, n in cells
+    ] + [
+        Part(
+            "reference: condition numbers, small steps",
+            context.store.has(_key("reference", 2, 10, 1e-4)),
+            partial(numbers_of, context, "reference", 2, 10, 1e-4),
+        )
+    ]
+
+
+def numbers_of(context: Context, name: str, dim: int, particles: int, step: float | None = None) -> dict[str, Array]:
+    """Condition numbers of A and its blocks, and the largest eigenvalue."""
+    step = step or _step(name)
+    return context.store.arrays(
+        _key(name, dim, particles, step), partial(_computed, context, name, dim, particles, step)
+    )
+
+
+def section(context: Context) -> Section:
+    sizes, dims = context.protocol.particles, context.protocol.dimensions
+    grid = {(dim, n): numbers_of(context, "reference", dim, n) for dim in dims for n in sizes}
+    models = {(name, n): numbers_of(context, name, 2, n) for name in RADIAL for n in sizes}
+    tables = (_grid_table(grid, dims, sizes), _model_table(models, sizes))
+    small, usual = numbers_of(context, "reference", 2, 10, 1e-4), grid[2, 10]
+    text = (
+        f"True functions, left rule, dt = {INTERVAL:g}. Beyond ten particles there are fewer runs (as many particles "
+        "in all), which is enough for averages; steps are 1e-3, but 1e-4 for the singular model. For the reference "
+        f"model with ten particles that makes kappa {float(usual['all']):.1f} instead of {float(small['all']):.1f}.",
+        f"The largest eigenvalue at d = 2, N = 10 is {float(usual['largest']):.2f} in these functions; the paper "
+        f"prints {published('condition_grid', 'largest_eigenvalue', dim=2).mean:g} and must have scaled something.",  # type: ignore[union-attr]
+    )
+    figures = {"condition_numbers": _figure(grid, dims, sizes)}
+    return Section(TITLE, text, tables, figures, tuple(_claims(grid, dims, sizes)))
+
+
+def slope(values: list[float], sizes: tuple[int, ...]) -> float:
+    """Rate in N: log-log regression."""
+    return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
+
+
+def _grid_table(grid: dict, dims: tuple[int, ...], sizes: tuple[int, ...]) -> Table:
+    rows = []
+    for n in sizes:
+        row = [str(n)]
+        for dim in dims:
+            paper = [published("condition_grid", block, dim=dim, particles=n) for block in BLOCKS]
+            row += [" / ".join("" if p is None else f"{p.mean:g}" for p in paper) if any(paper) else ""]
+            row += [" / ".join(f"{float(grid[dim, n][block]):.3g}" for block in BLOCKS)]
+        rows.append(tuple(row))
+    rates = ["rate in N"]
+    for dim in dims:
+        paper = [published("condition_grid", f"{block}_slope", dim=dim) for block in BLOCKS]
+        rates += [" / ".join("" if p is None else f"{p.mean:g}" for p in paper) if any(paper) else ""]
+        rates += [" / ".join(f"{slope([float(grid[dim, n][b]) for n in sizes], sizes):.1f}" for b in BLOCKS)]
+    columns = ("N", *(f"d = {dim}, {who}" for dim in dims for who in ("paper", "ours")))
+    return Table(
+        "condition_numbers", "Reference model: all of A / its V block / its Phi block", columns, [*rows, tuple(rates)]
+    )
+
+
+def _model_table(models: dict, sizes: tuple[int, ...]) -> Table:
+    rows = []
+    for name in RADIAL:
+        row: list[object] = [name]
+        for n in sizes:
+            paper = published("condition_models", "all", model=name, particles=n)
+            row += [None if paper is None else paper.mean, float(models[name, n]["all"])]
+        paper = published("condition_models", "all_slope", model=name)
+        row += [None if paper is None else paper.mean, slope([float(models[name, n]["all"]) for n in sizes], sizes)]
+        rows.append(tuple(row))
+    columns = ("model", *(f"N = {n}, {who}" for n in sizes for who in ("paper", "ours")), "rate, paper", "rate, ours")
+    return Table("condition_models", "All models, d = 2", columns, rows)
+
+
+def _claims(grid: dict, dims: tuple[int, ...], sizes: tuple[int, ...]) -> list[Claim]:
+    rates = {
+        (dim, block): slope([float(grid[dim, n][block]) for n in sizes], sizes) for dim in dims for block in BLOCKS
+    }
+    steepest = max(rates[dim, "all"] for dim in dims)
+    return [
+        Claim(
+            "The condition number of the V block does not depend on N",
+            all(abs(rates[dim, "external"]) < 0.15 for dim in dims),
+            ", ".join(f"d = {dim}: rate {rates[dim, 'external']:.2f}" for dim in dims),
+        ),
+        Claim(
+            "Condition numbers grow at most like N",
+            steepest < 1.15,
+            ", ".join(f"d = {dim}: rate {rates[dim, 'all']:.2f}" for dim in dims),
+        ),
+    ]
+
+
+def _figure(grid: dict, dims: tuple[int, ...], sizes: tuple[int, ...]) -> Figure:
+    result = Figure(figsize=(12, 3.8), layout="constrained")
+    axes = result.subplots(1, 3)
+    for axis, block in zip(axes, BLOCKS, strict=True):
+        for color, dim in zip(COLORS, dims, strict=False):
+            values = [float(grid[dim, n][block]) for n in sizes]
+            axis.plot(sizes, values, "o-", color=color, label=f"d = {dim}")
+            axis.annotate(f"{slope(values, sizes):.1f}", (sizes[-1], values[-1]), xytext=(5, -3), color=color,
+                          textcoords="offset points", fontsize=8)  # fmt: skip
+            paper = [(n, p.mean) for n in sizes if (p := published("condition_grid", block, dim=dim, particles=n))]
+            if paper:
+                axis.plot(*zip(*paper, strict=True), ls="", marker="o", mfc="none", mec=color, ms=10, alpha=0.6)
+        first = float(grid[dims[0], sizes[0]][block])
+        axis.plot(sizes, first * np.array(sizes) / sizes[0], color="0.6", ls="--", lw=1, label="~ N")
+        axis.set(xscale="log", yscale="log", xlabel="particles N", title=SYMBOLS[block])
+        axis.grid(alpha=0.3)
+    axes[-1].legend(frameon=False, fontsize=8, title="open: the paper's", title_fontsize=8)
+    return result
+
+
+def _step(name: str) -> float:
+    return 1e-4 if name == "singularity" else STEP
+
+
+def _key(name: str, dim: int, particles: int, step: float) -> str:
+    return f"conditions-{name}-{dim}-{particles}-{step:g}"
+
+
+def _computed(context: Context, name: str, dim: int, particles: int, step: float) -> dict[str, float]:
+    model = model_of(name)
+    runs = max(50, round(context.protocol.runs * min(1.0, 10 / particles)))
+    seed = seed_of("conditions", name, dim) + 1000 * particles
+    total, bases = None, (model.external_basis, model.interaction_basis)
+    for piece in chunks(model, runs, INTERVAL, seed, step=step, particles=particles, dim=dim):
+        moments = accumulate(piece, *bases, windows=1, blocks=1)
+        bases = moments.external, moments.interaction  # all pieces on the functions of the first
+        total = moments if total is None else total + moments
+    assert total is not None
+    equations = total.normal_equations(1.0, "left")
+    return condition_numbers(equations) | {"largest": float(np.linalg.eigvalsh(equations.matrix)[-1])}

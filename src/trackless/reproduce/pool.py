@@ -1,0 +1,85 @@
+"""The pool of runs that the paper's least-squares tables share, reduced to moments while it is simulated.
+
+20 000 runs of every model, in steps of 1e-4, are never held together: each piece is seen at all intervals (the same
+paths, by striding), reduced for the three estimators, and forgotten. Moments are kept for groups of ten runs, so that
+sets of any size can be put together later.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trackless.accumulation import accumulate
+from trackless.estimators.labeled import LabeledMLE
+from trackless.estimators.least_squares import LeastSquares
+from trackless.estimators.self_test import SelfTest
+from trackless.estimators.sinkhorn import SinkhornMLE
+from trackless.matching import Matching
+from trackless.moments import Moments
+from trackless.reproduce.protocol import Context, Part, chunks, closed_on_metric, metric_of, model_of, seed_of
+from trackless.validation import gradient_errors
+
+METHODS = ("labeled", "self_test", "sinkhorn")
+GROUP = 10  # runs whose moments are kept together
+
+
+def pool_parts(context: Context, *names: str) -> list[Part]:
+    """What has to be computed before moments can be asked for."""
+    return [
+        Part(
+            f"{name}, trial {trial + 1}: moments",
+            context.store.has(*_keys(context, name, trial).values()),
+            partial(pool_moments, context, name, trial),
+        )
+        for name in names
+        for trial in range(context.protocol.trials)
+    ]
+
+
+def pool_moments(context: Context, name: str, trial: int) -> dict[tuple[str, float], Moments]:
+    """Moments of one trial on the oracle functions, by method and interval."""
+    keys = _keys(context, name, trial)
+    found = context.store.results(list(keys.values()), partial(_simulated, context, name, trial))
+    return {cell: found[key] for cell, key in keys.items()}
+
+
+def estimator(method: str, quadrature: str = "left") -> LeastSquares:
+    """As in the paper: L-curve; the left rule unless said otherwise; sigma known."""
+    if method == "labeled":
+        return LabeledMLE()
+    return SinkhornMLE(sigma=1.0) if method == "sinkhorn" else SelfTest(sigma=1.0, quadrature=quadrature)
+
+
+def pool_errors(context: Context, name: str) -> dict[tuple[str, float], NDArray[np.float64]]:
+    """Gradient errors in % of every trial, (trials, 2: V and Phi), by method and interval."""
+    model, metric = model_of(name), metric_of(context, name)
+    errors: dict[tuple[str, float], list] = {}
+    for trial in range(context.protocol.trials):
+        for cell, moments in pool_moments(context, name, trial).items():
+            fitted = estimator(cell[0]).fit(moments)
+            errors.setdefault(cell, []).append(gradient_errors(fitted, model, metric))
+    return {cell: 100 * np.array(rows) for cell, rows in errors.items()}
+
+
+def _keys(context: Context, name: str, trial: int) -> dict[tuple[str, float], str]:
+    cells = [(method, dt) for method in METHODS for dt in context.protocol.intervals_of(name)]
+    return {(method, dt): f"pool-{name}-{trial:02d}-{method}-{dt:g}" for method, dt in cells}
+
+
+def _simulated(context: Context, name: str, trial: int) -> dict[str, Moments]:
+    protocol, model = context.protocol, model_of(name)
+    bases = closed_on_metric(context, name)
+    matchings = {"labeled": Matching("labels"), "self_test": None, "sinkhorn": Matching("sinkhorn", sigma=1.0)}
+    sums: dict[str, Moments] = {}
+    finest = min(protocol.intervals_of(name))
+    for piece in chunks(model, protocol.runs, finest, seed_of("pool", name, trial), step=protocol.step):
+        for (method, dt), key in _keys(context, name, trial).items():
+            moments = accumulate(
+                piece.every(round(dt / finest)), *bases, windows=1, blocks=max(1, piece.runs // GROUP),
+                matching=matchings[method],
+            )  # fmt: skip
+            sums[key] = sums[key] + moments if key in sums else moments
+    return sums

@@ -1,0 +1,64 @@
+"""The paper's published numbers, from the one file that holds them."""
+
+from __future__ import annotations
+
+import csv
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+SOURCES = {
+    "method_comparison": "Table 2 (tab:dt_obs_sweep)",
+    "boundary": "Table 4 (tab:boundary_results)",
+    "condition_models": "Table 5 (tab:cond_all)",
+    "sample_size_left": "Table 6 a (tab:M_scaling)",
+    "sample_size_trapezoid": "Table 6 b (tab:M_scaling)",
+    "sample_size_zero_gap": "Table 6 c (tab:M_scaling)",
+    "condition_grid": "Table 7 (tab:cond_number)",
+    "non_radial": "section on non-radial potentials, text",
+}
+
+
+class Published(NamedTuple):
+    """A mean over trials and their standard deviation (NaN where the paper gives none)."""
+
+    mean: float
+    std: float
+
+
+def published(table: str, quantity: str, **where: object) -> Published | None:
+    """One number of a table; None where the table has no such cell.
+
+    Parameters
+    ----------
+    table : str
+        A key of ``SOURCES``.
+    quantity : str
+        "external" and "interaction" are gradient errors in %; "..._slope" is a rate.
+    **where
+        Other columns of the file: model, method, dim, particles, runs, step, interval.
+
+    Examples
+    --------
+    >>> published("method_comparison", "interaction", method="self_test", interval=0.01)
+    Published(mean=1.1, std=0.17)
+    """
+    wanted = {"table": table, "quantity": quantity} | where
+    found = [row for row in _rows() if all(_same(row[name], value) for name, value in wanted.items())]
+    if len(found) > 1:
+        raise ValueError(f"{wanted} is not one cell but {len(found)}")
+    if not found:
+        return None
+    return Published(float(found[0]["mean"]), float(found[0]["std"] or "nan"))
+
+
+@cache
+def _rows() -> tuple[dict[str, str], ...]:
+    text = (files("trackless.reproduce") / "published.csv").read_text()
+    return tuple(csv.DictReader(text.splitlines()))
+
+
+def _same(there: str, wanted: object) -> bool:
+    if isinstance(wanted, str):
+        return there == wanted
+    return there != "" and abs(float(there) - float(wanted)) <= 1e-9 * abs(float(there))  # type: ignore[arg-type]

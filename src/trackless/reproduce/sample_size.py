@@ -1,0 +1,265 @@
+"""Table 6 and Figure 3 of the paper: errors against the number of runs, under three protocols."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from trackless.accumulation import accumulate
+from trackless.estimators.self_test import SelfTest
+from trackless.moments import Moments
+from trackless.plots import COLORS
+from trackless.reproduce.pool import GROUP, estimator, pool_moments, pool_parts
+from trackless.reproduce.protocol import Context, Part, chunks, closed_on_metric, metric_of, model_of, seed_of
+from trackless.reproduce.published import published
+from trackless.reproduce.sections import Claim, Section, Table, pm
+from trackless.simulation import simulate
+from trackless.validation import gradient_errors
+
+TITLE = "Errors against the number of runs (Table 6, Figure 3)"
+Array = NDArray[np.float64]
+TRIALS = 10  # sets of each size
+STEEP = -0.3  # slopes of log error against log M below this fall with M, as the paper marks them
+
+
+class Panel(NamedTuple):
+    """A part of the table."""
+
+    key: str
+    title: str
+    quadrature: str
+    zero_gap: bool
+    """whether the interval is the simulation's step"""
+
+
+PANELS = (
+    Panel("left", "(a) left rule", "left", False),
+    Panel("trapezoid", "(b) trapezoid", "trapezoid", False),
+    Panel("zero_gap", "(c) every snapshot is one step", "left", True),
+)
+
+
+def parts(context: Context) -> list[Part]:
+    return [*pool_parts(context, "reference"), *zero_gap_parts(context), *exact_parts(context)]
+
+
+def zero_gap_parts(context: Context) -> list[Part]:
+    """Moments of single steps."""
+    return [
+        Part(
+            f"single steps of {dt:g}, trial {trial + 1}",
+            context.store.has(_key(dt, trial)),
+            partial(_single_steps, context, dt, trial),
+        )
+        for dt in context.protocol.intervals
+        if dt > context.protocol.step
+        for trial in range(context.protocol.trials)
+    ]
+
+
+def exact_parts(context: Context) -> list[Part]:
+    """Our estimator of single steps, which has no bias."""
+    return [
+        Part(f"single steps of {dt:g}, exactly", context.store.has(f"exact-{dt:g}"), partial(exact_errors, context, dt))
+        for dt in _coarse(context)
+    ]
+
+
+def exact_errors(context: Context, dt: float) -> dict[str, Array]:
+    """Errors in % (trials, 2) of dynamics="discrete", by the number of runs."""
+    return context.store.arrays(f"exact-{dt:g}", partial(_exact, context, dt))
+
+
+def table_of(context: Context, panel: Panel) -> dict[tuple[int, float], Array]:
+    """Errors in % (trials, 2) by number of runs and interval."""
+    model, metric = model_of("reference"), metric_of(context, "reference")
+    errors = {}
+    for dt in context.protocol.intervals:
+        if panel.key == "left" and dt <= context.protocol.step:
+            continue  # as in the paper
+        trials = _trials(context, panel, dt)
+        for size in context.protocol.sizes:
+            sets = _sets(len(trials) * trials[0].blocks, size // GROUP, TRIALS)
+            fits = [estimator("self_test", panel.quadrature).fit(_together(trials, groups)) for groups in sets]
+            errors[size, dt] = 100 * np.array([gradient_errors(fit, model, metric) for fit in fits])
+    return errors
+
+
+def slopes_of(errors: dict[tuple[int, float], Array], dt: float) -> Array:
+    """Slopes (2,) of log error against log M."""
+    sizes = sorted({size for size, interval in errors if interval == dt})
+    means = np.array([errors[size, dt].mean(axis=0) for size in sizes])
+    return np.polyfit(np.log(sizes), np.log(means), 1)[0]
+
+
+def section(context: Context) -> Section:
+    found = {panel.key: table_of(context, panel) for panel in PANELS}
+    tables = tuple(_table(context, panel, found[panel.key]) for panel in PANELS)
+    text = (
+        f"Reference model, true functions, L-curve; {TRIALS} sets of each size, drawn from the pool: disjoint where "
+        "the pool is large enough, otherwise at random, so that sets of 5000 runs share some. In (c) every snapshot is "
+        'one Euler step; *exactly* is our estimator for such data (`dynamics="discrete"`), for which there is no bias.',
+    )
+    return Section(TITLE, text, tables, {"sample_size": _figure(context, found)}, tuple(_claims(context, found)))
+
+
+def _table(context: Context, panel: Panel, errors: dict[tuple[int, float], Array]) -> Table:
+    intervals = sorted({dt for _, dt in errors})
+    rows = []
+    for size in context.protocol.sizes:
+        row: list[str] = [str(size)]
+        for dt in intervals:
+            row += [_paper(panel, size, dt), " / ".join(pm(errors[size, dt][:, k], 1) for k in range(2))]
+            if panel.zero_gap:
+                row.append(_exactly(context, size, dt))
+        rows.append(tuple(row))
+    slopes: list[str] = ["slope"]
+    for dt in intervals:
+        theirs = [published(f"sample_size_{panel.key}", f"{role}_slope", interval=dt) for role in _ROLES]
+        slopes += [" / ".join("" if p is None else f"{p.mean:g}" for p in theirs)]
+        slopes += [" / ".join(f"{s:.2f}" for s in slopes_of(errors, dt))]
+        if panel.zero_gap:
+            slopes.append("")
+    rows.append(tuple(slopes))
+    names = ("paper", "ours", "exactly") if panel.zero_gap else ("paper", "ours")
+    columns = ("runs", *(f"dt = {dt:g}, {name}" for dt in intervals for name in names))
+    note = "V / Phi, in %; slope of log error against log runs."
+    return Table(f"sample_size_{panel.key}", panel.title, columns, rows, note)
+
+
+_ROLES = ("external", "interaction")
+
+
+def _paper(panel: Panel, size: int, dt: float) -> str:
+    found = [published(f"sample_size_{panel.key}", role, runs=size, interval=dt) for role in _ROLES]
+    return " / ".join("" if p is None else f"{p.mean:g} +- {p.std:g}" for p in found)
+
+
+def _exactly(context: Context, size: int, dt: float) -> str:
+    if dt not in _coarse(context):
+        return ""
+    errors = exact_errors(context, dt).get(str(size))
+    return "" if errors is None else " / ".join(pm(errors[:, k], 1) for k in range(2))
+
+
+def _claims(context: Context, found: dict[str, dict[tuple[int, float], Array]]) -> list[Claim]:
+    coarsest, largest = max(context.protocol.intervals), max(context.protocol.sizes)
+    left, trapezoid, gap = (found[panel.key][largest, coarsest].mean(axis=0) for panel in PANELS)
+    slopes = {panel.key: slopes_of(found[panel.key], coarsest) for panel in PANELS}
+    claims = [
+        Claim(
+            f"With the left rule the error of V at dt = {coarsest:g} ends at a floor of order dt",
+            slopes["left"][0] > STEEP and left[0] > 2 * trapezoid[0],
+            f"{left[0]:.1f} % at {largest} runs, slope {slopes['left'][0]:.2f}; "
+            f"with the trapezoid {trapezoid[0]:.1f} %",
+        ),
+        Claim(
+            f"With the trapezoid there is no floor: errors at dt = {coarsest:g} fall with the runs for V and Phi alike",
+            bool((slopes["trapezoid"] < STEEP).all()),
+            f"slopes {slopes['trapezoid'][0]:.2f} and {slopes['trapezoid'][1]:.2f}; at {largest} runs "
+            f"{trapezoid[0]:.1f} / {trapezoid[1]:.1f} %, of which the start of the runs is a part that stays",
+        ),
+    ]
+    exact = {dt: exact_errors(context, dt) for dt in _coarse(context)}
+    if exact:
+        size = max(int(key) for key in exact[coarsest])
+        ours = exact[coarsest][str(size)].mean(axis=0)
+        claims.append(
+            Claim(
+                "For discrete-time data a bias of order dt is intrinsic and cannot be removed",
+                not bool((ours < 0.5 * gap).all()),
+                f"dt = {coarsest:g}: floor {gap[0]:.1f} / {gap[1]:.1f} %; exact conditional means have "
+                f"{ours[0]:.1f} / {ours[1]:.1f} % at {size} runs",
+            )
+        )
+    return claims
+
+
+def _figure(context: Context, found: dict[str, dict[tuple[int, float], Array]]) -> Figure:
+    result = Figure(figsize=(13, 3.6), layout="constrained")
+    axes = result.subplots(1, 4, sharey=True)
+    for first, panel in zip((0, 2), PANELS[:2], strict=True):
+        for k in range(2):
+            draw_rates(axes[first + k], found[panel.key], k)
+            axes[first + k].set_title(f"{panel.title[4:]}: {'V' if k == 0 else 'Phi'}")
+    axes[0].set_ylabel("error of the gradient (%)")
+    axes[-1].legend(frameon=False, fontsize=8)
+    return result
+
+
+def draw_rates(axis: Axes, errors: dict[tuple[int, float], Array], role: int) -> None:
+    """Errors against the number of runs, one line per interval, and the rate M^-1/2."""
+    intervals = sorted({dt for _, dt in errors})
+    sizes = sorted({size for size, _ in errors})
+    for color, dt in zip(COLORS, intervals, strict=False):
+        values = np.array([errors[size, dt][:, role] for size in sizes])
+        axis.errorbar(
+            sizes, values.mean(axis=1), yerr=values.std(axis=1, ddof=1), color=color, marker="o", ms=4, capsize=2,
+            label=f"dt = {dt:g}",
+        )  # fmt: skip
+    top = max(errors[sizes[0], dt][:, role].mean() for dt in intervals[:1])
+    axis.plot(sizes, top * np.sqrt(sizes[0] / np.array(sizes)), color="0.5", ls="--", lw=1, label=r"$M^{-1/2}$")
+    axis.set(xscale="log", yscale="log", xlabel="runs M")
+    axis.grid(alpha=0.3)
+
+
+def _trials(context: Context, panel: Panel, dt: float) -> list[Moments]:
+    """Moments of every trial, in groups of ten runs."""
+    trials = range(context.protocol.trials)
+    if panel.zero_gap and dt > context.protocol.step:
+        return [_single_steps(context, dt, trial)[_key(dt, trial)] for trial in trials]
+    return [pool_moments(context, "reference", trial)["self_test", dt] for trial in trials]
+
+
+def _sets(groups: int, size: int, trials: int) -> list[NDArray[np.int64]]:
+    """Which groups are in which set: disjoint sets where there are enough."""
+    if size * trials <= groups:
+        return [np.arange(k * size, (k + 1) * size) for k in range(trials)]
+    generator = np.random.default_rng(size)
+    return [generator.choice(groups, min(size, groups), replace=False) for _ in range(trials)]
+
+
+def _together(trials: list[Moments], groups: NDArray[np.int64]) -> Moments:
+    """One set, in two blocks: enough for a fit without error bars."""
+    trial, place = np.divmod(groups, trials[0].blocks)
+    chosen = [trials[k].select(blocks=place[trial == k]) for k in np.unique(trial)]
+    return sum(chosen[1:], chosen[0]).coarsened(2)
+
+
+def _coarse(context: Context) -> list[float]:
+    return [dt for dt in context.protocol.intervals if dt > 5e-3]
+
+
+def _key(dt: float, trial: int) -> str:
+    return f"steps-{dt:g}-{trial:02d}"
+
+
+def _single_steps(context: Context, dt: float, trial: int) -> dict[str, Moments]:
+    def computed() -> dict[str, Moments]:
+        bases, seed = closed_on_metric(context, "reference"), seed_of("zero_gap", "reference", trial)
+        pieces = chunks(model_of("reference"), context.protocol.runs, dt, seed + round(1e6 * dt), step=dt)
+        first, *rest = (accumulate(p, *bases, windows=1, blocks=max(1, p.runs // GROUP)) for p in pieces)
+        return {_key(dt, trial): sum(rest, first)}
+
+    return context.store.results([_key(dt, trial)], computed)
+
+
+def _exact(context: Context, dt: float) -> dict[str, Array]:
+    model, metric = model_of("reference"), metric_of(context, "reference")
+    settings = SelfTest(
+        model.external_basis, model.interaction_basis, sigma=1.0, regularization=0.0, dynamics="discrete"
+    )
+    errors = {}
+    for size in (s for s in context.protocol.sizes if s >= 100):
+        rows = []
+        for trial in range(min(context.protocol.trials, TRIALS)):
+            seed = seed_of("zero_gap", "reference", trial) + round(1e6 * dt) + size
+            data = simulate(model, runs=size, step=dt, observe_every=dt, seed=seed)
+            rows.append(gradient_errors(settings.fit(data), model, metric))
+        errors[str(size)] = 100 * np.array(rows)
+    return errors
