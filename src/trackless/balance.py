@@ -324,6 +324,12 @@ class Discrepancies(NamedTuple):
     share: float
     """of theory in the covariance"""
 
+    def combined(self, matrix: Array) -> Discrepancies:
+        """Sums of them: ``matrix`` is (W E, S)."""
+        pairs = {name: matrix.T @ getattr(self, name) @ matrix for name in ("covariance", "smoothed", "noise")}
+        rows = {name: getattr(self, name) @ matrix for name in ("values", "raw", "by_block")}
+        return self._replace(**rows, **pairs)
+
     def independent(self) -> Array:
         """Combinations (W E, I) with unit variance: of those directions that the fit has not used up."""
         root = np.linalg.cholesky(self.noise + 1e-12 * np.trace(self.noise) / len(self.noise) * np.eye(len(self.noise)))

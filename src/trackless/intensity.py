@@ -20,6 +20,8 @@ def checked_sigma(sigma: Any, dim: int | None = None) -> Sigma:
     >>> checked_sigma(1), checked_sigma([1, 0.5])
     (1.0, (1.0, 0.5))
     """
+    if isinstance(sigma, (bool, np.bool_)):
+        raise InputError(f"sigma: expected a number, or one per direction, got {sigma!r}")
     if sigma is None:
         raise InputError("sigma: the noise intensity is needed; sigma^2 = 2 D, with D the diffusion constant")
     try:

@@ -126,7 +126,11 @@ class NoiseLevel:
         if self.p_value < DISAGREE:
             found += (
                 f"; the two disagree (p = {self.p_value:.1g}): inertia, errors of localisation, "
-                + ("" if isinstance(self.sigma, tuple) else "noise that is not the same in all directions, ")
+                + (
+                    ""
+                    if isinstance(self.sigma, tuple)
+                    else "noise that is not the same in all directions (sigma='diagonal'), "
+                )
                 + "or a model that is wrong otherwise"
             )
         return found

@@ -50,3 +50,15 @@ def test_right_models_pass(make):
         fit = tl.SelfTest(*bases, sigma=1.0, quadrature="auto", regularization="evidence").fit(data)
         passed.append(fit.residual_test(data).passed)
     assert np.mean(passed) > 0.8
+
+
+def test_removing_bias_does_not_ruin_a_fit_of_many_functions():
+    """V and Phi nearly cancel: a correction whose noise does not cancel as the data's does would tear them apart."""
+    data = tl.simulate(MODEL, runs=400, step=1e-3, observe_every=0.05, seed=11)
+    plain, debiased = (
+        tl.gradient_errors(tl.fit(data, sigma=1.0, external="radial", interaction="radial", debias=debias), MODEL, data)
+        for debias in (False, True)
+    )
+    assert plain.external < 0.06
+    assert debiased.external < 0.06
+    assert debiased.interaction < 1.2 * plain.interaction

@@ -115,7 +115,7 @@ def test_a_right_model_passes(data):
     test = fitted(data, sigma=1.0).residual_test(data)
     assert test.passed
     assert "passes" in test.sentence
-    assert test.degrees > 30
+    assert test.degrees > 8
     other = tl.simulate(MODEL, runs=100, step=1e-3, accurate=True, seed=9)
     assert fitted(data, sigma=1.0).residual_test(other, other=True).passed
     with pytest.raises(tl.InputError, match="say other=True"):
@@ -194,6 +194,23 @@ def test_a_moving_source_fails():
     test = fit.residual_test(data)
     assert not test.passed
     assert "energies do not change" in test.sentence
+
+
+def test_few_runs_of_a_trap_that_moves_fail():
+    """150 runs cannot judge 64 directions at once, but they can judge what all windows have in common."""
+    generator = np.random.default_rng(0)
+    x = 0.5 * generator.normal(size=(150, 10, 2))
+    frames = [x]
+    for step in range(1, 501):
+        x = x - 2e-3 * 4 * (x - [0.5 * 2e-3 * step, 0.0]) + np.sqrt(2e-3) * generator.normal(size=x.shape)
+        if step % 10 == 0:
+            frames.append(x)
+    data = tl.Snapshots(np.stack(frames, axis=1), np.arange(51) * 0.02)
+    fit = tl.SelfTest(tl.RadialSplines(8), None, sigma=1.0, quadrature="auto", regularization="evidence").fit(data)
+    test = fit.residual_test(data)
+    assert test.p_value < 1e-6
+    assert test.statistic > 3 * test.expected
+    assert "most of all x1" in test.sentence
 
 
 def test_a_growing_population_fails():
