@@ -89,6 +89,13 @@ def _shade(axis: Axes, grid: NDArray[np.float64], distances: NDArray[np.float64]
     axis.fill_between(grid, bottom, bottom + height, color=DENSITY, lw=0, zorder=0, label="explored")
 
 
+def whole_ticks(axis: Axes, values: Sequence[int]) -> Axes:
+    """Ticks of a logarithmic axis at the few numbers that occur, written out."""
+    axis.set_xticks(values, [f"{value:g}" for value in values])
+    axis.set_xticks([], minor=True)
+    return axis
+
+
 def error_curves(
     axis: Axes, intervals: Sequence[float], errors: Mapping[str, Sequence[float]], role: str = "interaction"
 ) -> Axes:

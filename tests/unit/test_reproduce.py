@@ -196,4 +196,4 @@ def test_parts_run_once_and_sections_follow(context, tmp_path):
     assert len(told) == 1
     text = (tmp_path / "README.md").read_text()
     assert "lambda_min(A)" in text
-    assert "Proposition A.3" in text
+    assert "joint coercivity" in text

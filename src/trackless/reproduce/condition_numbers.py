@@ -1,4 +1,4 @@
-"""Tables 5 and 7 and Figure 5 of the paper: condition numbers of the normal matrix and its blocks."""
+"""Tables 5 and 7 and Figure 4 of the paper: condition numbers of the normal matrix and its blocks."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from trackless.accumulation import accumulate
-from trackless.plots import COLORS
+from trackless.plots import COLORS, whole_ticks
 from trackless.reproduce.protocol import BOUNDARY, RADIAL, Context, Part, chunks, model_of, seed_of
 from trackless.reproduce.published import published
 from trackless.reproduce.sections import Claim, Section, Table
 from trackless.solvers import condition_numbers
 
-TITLE = "Condition numbers (Tables 5 and 7, Figure 5)"
+TITLE = "Condition numbers (Tables 5 and 7, Figure 4)"
 Array = NDArray[np.float64]
 BLOCKS = ("all", "external", "interaction")
 SYMBOLS = {"all": r"$\kappa_*$", "external": r"$\kappa_{VV}$", "interaction": r"$\kappa_{\Phi\Phi}$"}
@@ -140,7 +140,7 @@ def _figure(grid: dict, dims: tuple[int, ...], sizes: tuple[int, ...]) -> Figure
         first = float(grid[dims[0], sizes[0]][block])
         axis.plot(sizes, first * np.array(sizes) / sizes[0], color="0.6", ls="--", lw=1, label="~ N")
         axis.set(xscale="log", yscale="log", xlabel="particles N", title=SYMBOLS[block])
-        axis.grid(alpha=0.3)
+        whole_ticks(axis, sizes).grid(alpha=0.3)
     axes[-1].legend(frameon=False, fontsize=8, title="open: the paper's", title_fontsize=8)
     return result
 

@@ -1,4 +1,4 @@
-"""Figure 4 of the paper: where every snapshot is one step, expansions in dt end at a floor; exact equations do not."""
+"""Figure 3 of the paper: where every snapshot is one step, expansions in dt end at a floor; exact equations do not."""
 
 from __future__ import annotations
 
@@ -7,10 +7,18 @@ from matplotlib.figure import Figure
 from trackless.plots import COLORS
 from trackless.reproduce.pool import pool_parts
 from trackless.reproduce.protocol import Context, Part
-from trackless.reproduce.sample_size import PANELS, draw_rates, exact_errors, exact_parts, table_of, zero_gap_parts
+from trackless.reproduce.sample_size import (
+    LETTERS,
+    PANELS,
+    draw_rates,
+    exact_errors,
+    exact_parts,
+    table_of,
+    zero_gap_parts,
+)
 from trackless.reproduce.sections import Section
 
-TITLE = "Discrete-time data (Figure 4)"
+TITLE = "Discrete-time data (Figure 3)"
 
 
 def parts(context: Context) -> list[Part]:
@@ -31,7 +39,7 @@ def section(context: Context) -> Section:
                 sizes = sorted(int(size) for size in exact)
                 means = [exact[str(size)][:, role].mean() for size in sizes]
                 axis.plot(sizes, means, color=color, ls=":", marker="D", ms=5, label=f"dt = {dt:g}, exactly")
-        axis.set_title("V" if role == 0 else "Phi")
+        axis.set_title(LETTERS[role])
     axes[0].set_ylabel("error of the gradient (%)")
     axes[1].legend(frameon=False, fontsize=8)
     largest = max(context.protocol.sizes)

@@ -9,7 +9,7 @@ from trackless.reproduce.pool import pool_moments, pool_parts
 from trackless.reproduce.protocol import Context, Part
 from trackless.reproduce.sections import Claim, Section, Table
 
-TITLE = "Ingredients of the error bound (Assumption 4.1, Proposition A.3)"
+TITLE = "Ingredients of the error bound (section 4)"
 PARTICLES = 10
 
 
@@ -43,9 +43,13 @@ def section(context: Context) -> Section:
         ("lambda_min(G_Phi)", grams[1], "Gram matrix of Phi"),
         ("c_N", factor, "(N - 1) / N^2"),
         ("c_0", c_0, "smallest constant for which the mixed term is bounded as assumed"),
-        ("A_PhiPhi against c_N G_Phi", interaction, "at least 1 if triples add to pairs (Lemma A.2)"),
+        (
+            "A_PhiPhi against c_N G_Phi",
+            interaction,
+            "at least 1 if triples add to pairs (lemma on interaction coercivity)",
+        ),
         ("A against diag(G_V, c_N G_Phi)", smallest, "largest constant for which coercivity holds"),
-        ("1 - c_0", 1 - c_0, "the constant of Proposition A.3"),
+        ("1 - c_0", 1 - c_0, "the constant of the proposition on joint coercivity"),
         ("1 - 2 c_0", 1 - 2 * c_0, "the constant that its proof gives: the mixed term counts twice"),
         ("(1 - c_0) min(...)", (1 - c_0) * floor, "its lower bound of lambda_min(A)"),
     ]

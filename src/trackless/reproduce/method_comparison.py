@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from trackless.plots import COLORS
+from trackless.plots import COLORS, SYMBOL
 from trackless.reproduce.comparison import (
     NAMES,
     ROLES,
-    SYMBOLS,
     Cell,
     Contest,
     cells_of,
@@ -113,7 +112,7 @@ def figure(cells: list[Cell], contests: list[Contest]) -> Figure:
             label="self-test at its best",
         )  # fmt: skip
         axis.set(xscale="log", yscale="log", xlabel=r"interval between snapshots $\Delta t$")
-        axis.set_ylabel(rf"error of $\nabla {'V' if SYMBOLS[role] == 'V' else chr(92) + 'Phi'}$ (%)")
+        axis.set_ylabel(rf"error of $\nabla {SYMBOL[role]}$ (%)")
         axis.grid(alpha=0.3)
     axes[0].legend(frameon=False, fontsize=9, title="open symbols: the paper's", title_fontsize=9)
     return result

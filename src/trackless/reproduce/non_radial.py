@@ -1,4 +1,4 @@
-"""Figure 2 of the paper: potentials that are not radial."""
+"""Figure 5 of the paper: potentials that are not radial."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from trackless.simulation import simulate
 from trackless.snapshots import Snapshots
 from trackless.validation import gradient_errors
 
-TITLE = "Potentials that are not radial (Figure 2)"
+TITLE = "Potentials that are not radial (Figure 5)"
 STEP = 1e-3  # of the simulation and between snapshots, as in the paper
 TRIALS = 3
 METHODS = {"network": "network", "splines": "`tl.fit`"}

@@ -1,4 +1,4 @@
-"""Table 6 and Figure 3 of the paper: errors against the number of runs, under three protocols."""
+"""Table 6 and Figure 2 of the paper: errors against the number of runs, under three protocols."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from trackless.accumulation import accumulate
 from trackless.estimators.self_test import SelfTest
 from trackless.moments import Moments
-from trackless.plots import COLORS
+from trackless.plots import COLORS, whole_ticks
 from trackless.reproduce.pool import GROUP, estimator, pool_moments, pool_parts
 from trackless.reproduce.protocol import Context, Part, chunks, closed_on_metric, metric_of, model_of, seed_of
 from trackless.reproduce.published import published
@@ -21,9 +21,10 @@ from trackless.reproduce.sections import Claim, Section, Table, pm
 from trackless.simulation import simulate
 from trackless.validation import gradient_errors
 
-TITLE = "Errors against the number of runs (Table 6, Figure 3)"
+TITLE = "Errors against the number of runs (Table 6, Figure 2)"
 Array = NDArray[np.float64]
 TRIALS = 10  # sets of each size
+LETTERS = ("$V$", r"$\Phi$")
 STEEP = -0.3  # slopes of log error against log M below this fall with M, as the paper marks them
 
 
@@ -186,7 +187,7 @@ def _figure(context: Context, found: dict[str, dict[tuple[int, float], Array]]) 
     for first, panel in zip((0, 2), PANELS[:2], strict=True):
         for k in range(2):
             draw_rates(axes[first + k], found[panel.key], k)
-            axes[first + k].set_title(f"{panel.title[4:]}: {'V' if k == 0 else 'Phi'}")
+            axes[first + k].set_title(f"{panel.title[4:]}: {LETTERS[k]}")
     axes[0].set_ylabel("error of the gradient (%)")
     axes[-1].legend(frameon=False, fontsize=8)
     return result
@@ -205,7 +206,7 @@ def draw_rates(axis: Axes, errors: dict[tuple[int, float], Array], role: int) ->
     top = max(errors[sizes[0], dt][:, role].mean() for dt in intervals[:1])
     axis.plot(sizes, top * np.sqrt(sizes[0] / np.array(sizes)), color="0.5", ls="--", lw=1, label=r"$M^{-1/2}$")
     axis.set(xscale="log", yscale="log", xlabel="runs M")
-    axis.grid(alpha=0.3)
+    whole_ticks(axis, sizes).grid(alpha=0.3)
 
 
 def _trials(context: Context, panel: Panel, dt: float) -> list[Moments]:
