@@ -27,7 +27,7 @@ def test_everything_is_on_the_page(results):
         for figure in section["figures"]:
             assert (results / f"{figure}.png").stat().st_size > 10_000
         for table in section["tables"]:
-            assert (results / f"{table['name']}.csv").stat().st_size > 100
+            assert len((results / f"{table['name']}.csv").read_text().splitlines()) > 1
 
 
 @pytest.mark.parametrize(
