@@ -16,7 +16,7 @@ def reproduce(
         list[str] | None, typer.Argument(metavar="[NAME]...", help="What to compute: names of --list, or all.")
     ] = None,
     list_: Annotated[bool, typer.Option("--list", help="List what there is, and stop.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Few runs: three minutes, for a look.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Few runs: a few minutes, for a look.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the parts of an earlier run.")] = False,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for tables, figures and the page.")] = Path(
         "results"
@@ -25,8 +25,8 @@ def reproduce(
 ) -> None:
     """Compute the paper's tables and figures again, from simulation to picture.
 
-    The full run of everything takes two hours on two cores. It can be interrupted: finished parts stay in
-    OUTPUT/parts, and --resume goes on with them.
+    The full run of everything takes hours. It can be interrupted: finished parts stay in OUTPUT/parts, and --resume
+    goes on with them.
     """
     with job(threads, False) as clock:
         from trackless._errors import InputError
