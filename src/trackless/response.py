@@ -63,9 +63,7 @@ class ManyTests:
         sizes = [family.size if family is not None else 0 for family in (self.external, self.interaction)]
         k = moments.external_size
         self.own = np.concatenate([np.arange(k), sizes[0] + np.arange(moments.size - k)])
-        self.observed = replace(
-            simulated.reduced(data, self.external, self.interaction, moments.blocks), pair=moments.pair
-        )
+        self.observed = simulated.reduced(data, self.external, self.interaction, moments.blocks)
 
     @staticmethod
     def possible(simulated: Simulated) -> bool:

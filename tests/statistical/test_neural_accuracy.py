@@ -41,6 +41,17 @@ def test_coarse_intervals(errors):
     assert covered > 0.85
 
 
+def test_potentials_that_are_not_radial():
+    """A tenth of the paper's time span; what is reached is close to what the data can tell (docs/concepts.md)."""
+    model = tl.models.anisotropic()
+    data = tl.simulate(model, runs=2000, step=1e-3, observe_every=1e-3, duration=0.1, seed=1)
+    fitted = tl.NeuralSelfTest(sigma=1.0, radial=False, networks=3).fit(data)
+    assert fitted.route_ == "moments"
+    score = tl.gradient_errors(fitted, model, data[:50].every(10))
+    assert score.external < 0.06
+    assert score.interaction < 0.25
+
+
 def test_snapshots_and_moments_agree():
     """The same data on both routes, one network each."""
     model = tl.models.reference()

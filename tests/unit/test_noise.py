@@ -115,7 +115,7 @@ def test_a_right_model_passes(data):
     test = fitted(data, sigma=1.0).residual_test(data)
     assert test.passed
     assert "passes" in test.sentence
-    assert test.degrees > 8
+    assert test.degrees > 30
     other = tl.simulate(MODEL, runs=100, step=1e-3, accurate=True, seed=9)
     assert fitted(data, sigma=1.0).residual_test(other, other=True).passed
     with pytest.raises(tl.InputError, match="say other=True"):
