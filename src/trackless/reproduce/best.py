@@ -14,10 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trackless._errors import InputError
+from trackless.accumulation import accumulate
 from trackless.estimators.self_test import SelfTest
 from trackless.fitting import fit
 from trackless.models import Model
-from trackless.reproduce.protocol import Context, Part, metric_of, model_of, seed_of
+from trackless.moments import Moments
+from trackless.reproduce.pool import GROUP
+from trackless.reproduce.protocol import Context, Part, closed_on_metric, metric_of, model_of, seed_of
 from trackless.simulation import simulate
 from trackless.snapshots import Snapshots
 from trackless.validation import gradient_errors
@@ -56,6 +59,19 @@ def best_errors(context: Context, name: str, dt: float) -> Best:
     return Best(*(np.array([trial[key] for trial in found]) for key in Best._fields))
 
 
+def best_moments(context: Context, dt: float, trial: int) -> Moments:
+    """Moments of one trial of the reference model on the oracle functions, in groups of runs, where it is resolved."""
+    key = _moments_key(dt, trial)
+    if not context.store.has(key):
+        _fitted(context, "reference", dt, trial)
+    return context.store.results([key], dict)[key]
+
+
+def fit_moments(moments: Moments) -> SelfTest:
+    """The estimate with the true functions from such moments."""
+    return SelfTest(sigma=1.0, quadrature="auto", regularization=0.0).fit(moments)
+
+
 def accurate_trial(context: Context, name: str, dt: float, trial: int) -> Snapshots:
     """One trial's runs, simulated accurately."""
     runs, seed = context.protocol.runs, seed_of("best", name, trial)
@@ -65,15 +81,19 @@ def accurate_trial(context: Context, name: str, dt: float, trial: int) -> Snapsh
 
 def fit_oracle(model: Model, data: Snapshots, dt: float) -> SelfTest:
     """The estimate with the true functions."""
-    settings = SelfTest(
-        model.external_basis, model.interaction_basis, sigma=1.0, quadrature="auto", regularization=0.0, resolve="auto"
-    )
+    settings = _settings(model)
     if dt < COARSE:
         return settings.fit(data)
     try:
         return settings.set_params(debias=True).fit(data)
     except InputError:  # a fit that cannot be simulated
         return settings.set_params(debias=False).fit(data)
+
+
+def _settings(model: Model) -> SelfTest:
+    return SelfTest(
+        model.external_basis, model.interaction_basis, sigma=1.0, quadrature="auto", regularization=0.0, resolve="auto"
+    )
 
 
 def fit_door(data: Snapshots) -> SelfTest:
@@ -85,6 +105,10 @@ def _key(name: str, dt: float, trial: int) -> str:
     return f"best-{name}-{dt:g}-{trial:02d}"
 
 
+def _moments_key(dt: float, trial: int) -> str:
+    return f"best-moments-{dt:g}-{trial:02d}"
+
+
 def _trial(context: Context, name: str, dt: float, trial: int) -> dict[str, Array]:
     return context.store.arrays(_key(name, dt, trial), partial(_fitted, context, name, dt, trial))
 
@@ -92,7 +116,10 @@ def _trial(context: Context, name: str, dt: float, trial: int) -> dict[str, Arra
 def _fitted(context: Context, name: str, dt: float, trial: int) -> dict[str, Array]:
     model, metric = model_of(name), metric_of(context, name)
     data = accurate_trial(context, name, dt, trial)
-    errors = {"oracle": 100 * np.array(gradient_errors(fit_oracle(model, data, dt), model, metric))}
+    oracle = fit_oracle(model, data, dt)
+    if name == "reference":
+        _keep_moments(context, data.between(oracle.resolution_.start, np.inf), dt, trial)  # type: ignore[union-attr]
+    errors = {"oracle": 100 * np.array(gradient_errors(oracle, model, metric))}
     nothing = np.full(2, np.nan)
     if dt <= context.protocol.step:  # as for the paper's networks
         return errors | {"door": nothing, "covered": nothing}
@@ -107,3 +134,9 @@ def _fitted(context: Context, name: str, dt: float, trial: int) -> dict[str, Arr
         slope = truth.slope(r)  # type: ignore[union-attr]
         covered.append(np.mean((lower <= slope) & (slope <= upper)))
     return errors | {"door": 100 * np.array(gradient_errors(door, model, metric)), "covered": np.array(covered)}
+
+
+def _keep_moments(context: Context, resolved: Snapshots, dt: float, trial: int) -> None:
+    key, bases = _moments_key(dt, trial), closed_on_metric(context, "reference")
+    blocks = max(1, resolved.runs // GROUP)
+    context.store.results([key], lambda: {key: accumulate(resolved, *bases, windows=1, blocks=blocks)})
