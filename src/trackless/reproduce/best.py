@@ -67,9 +67,9 @@ def best_moments(context: Context, dt: float, trial: int) -> Moments:
     return context.store.results([key], dict)[key]
 
 
-def fit_moments(moments: Moments) -> SelfTest:
-    """The estimate with the true functions from such moments."""
-    return SelfTest(sigma=1.0, quadrature="auto", regularization=0.0).fit(moments)
+def on_moments() -> SelfTest:
+    """The estimator with the true functions, for such moments."""
+    return SelfTest(sigma=1.0, quadrature="auto", regularization=0.0)
 
 
 def accurate_trial(context: Context, name: str, dt: float, trial: int) -> Snapshots:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -16,7 +15,7 @@ from trackless.estimators.least_squares import LeastSquares
 from trackless.estimators.self_test import SelfTest
 from trackless.moments import Moments
 from trackless.plots import COLORS, whole_ticks
-from trackless.reproduce.best import best_moments, best_parts, fit_moments
+from trackless.reproduce.best import best_moments, best_parts, on_moments
 from trackless.reproduce.pool import GROUP, estimator, pool_moments, pool_parts
 from trackless.reproduce.protocol import Context, Part, chunks, closed_on_metric, metric_of, model_of, seed_of
 from trackless.reproduce.published import published
@@ -97,8 +96,7 @@ def table_of(context: Context, panel: Panel) -> Errors:
     for dt in context.protocol.intervals:
         if panel.key == "left" and dt <= context.protocol.step:
             continue  # as in the paper
-        fitted = estimator("self_test", panel.quadrature).fit
-        errors |= _errors_by_size(context, dt, _trials(context, panel, dt), fitted)
+        errors |= _errors_by_size(context, dt, _trials(context, panel, dt), estimator("self_test", panel.quadrature))
     return errors
 
 
@@ -107,19 +105,17 @@ def best_of(context: Context) -> Errors:
     errors: Errors = {}
     for dt in context.protocol.intervals:
         trials = [best_moments(context, dt, trial) for trial in range(context.protocol.costly_trials)]
-        errors |= _errors_by_size(context, dt, trials, fit_moments)
+        errors |= _errors_by_size(context, dt, trials, on_moments())
     return errors
 
 
-def _errors_by_size(
-    context: Context, dt: float, trials: list[Moments], fitted: Callable[[Moments], LeastSquares]
-) -> Errors:  # fmt: skip
+def _errors_by_size(context: Context, dt: float, trials: list[Moments], estimator: LeastSquares) -> Errors:
     model, metric = model_of("reference"), metric_of(context, "reference")
     errors: Errors = {}
     for size in context.protocol.sizes:
         sets = _sets(len(trials) * trials[0].blocks, size // GROUP, TRIALS)
-        fits = [fitted(_together(trials, groups)) for groups in sets]
-        errors[size, dt] = 100 * np.array([gradient_errors(fit, model, metric) for fit in fits])
+        found = [gradient_errors(estimator.fit(_together(trials, groups)), model, metric) for groups in sets]
+        errors[size, dt] = 100 * np.array(found)
     return errors
 
 
