@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trackless._errors import InputError
 from trackless.space import Box, checked_box
+from trackless.species import Species, joined, sorted_array, sorted_runs
 
 EVEN = 1e-6  # relative difference of intervals that counts as none
 
@@ -32,6 +33,10 @@ class Snapshots:
         Side lengths of a periodic box; free space if left out.
     labeled : bool
         True only if index i is the same particle in every frame of a run.
+    species : array, optional
+        The kind (a name or a whole number) of each particle: (particles,) or (runs, times, particles); for ragged data
+        a list of runs, each an array (particles,) or a list of such arrays, one per frame. The particles of every
+        snapshot are then kept sorted by kind.
 
     Examples
     --------
@@ -49,8 +54,10 @@ class Snapshots:
         times: ArrayLike | Sequence[ArrayLike],
         box: float | Sequence[float] | None = None,
         labeled: bool = False,
+        species: Any = None,
     ) -> None:
         self._labeled = bool(labeled)
+        self._species: Species | None = species if isinstance(species, Species) else None
         if isinstance(positions, np.ndarray) and positions.dtype != object:
             self._array = _floating(positions, "positions")
             if self._array.ndim != 4:
@@ -68,8 +75,17 @@ class Snapshots:
             self._runs, self._times = _ragged(positions, times)  # type: ignore[arg-type]
             self._dim = self._runs[0][0].shape[1]
         self._box = checked_box(box, self._dim)
+        if species is not None and self._species is None:
+            self._sort_by(species)
         if self._labeled and not self.constant_count:
             raise InputError("labeled=True: the number of particles changes between frames, so labels cannot be right")
+
+    def _sort_by(self, species: Any) -> None:
+        if self._array is not None:
+            self._array, self._species = sorted_array(self._array, species, self._labeled)
+            self._array.flags.writeable = False
+        else:
+            self._runs, self._species = sorted_runs(self._runs or [], species, self._labeled)
 
     # What is in it
 
@@ -142,6 +158,21 @@ class Snapshots:
         counts = self.counts_of(run).astype(float)
         return float(counts.mean()), float((counts * (counts - 1)).mean())
 
+    @property
+    def species(self) -> tuple[str, ...] | None:
+        """Names of the kinds of particles, sorted, or None where all are alike."""
+        return self._species.names if self._species is not None else None
+
+    def species_counts_of(self, run: int) -> NDArray[np.int64]:
+        """Number of particles of each kind in each frame of one run, (frames, kinds); positions are sorted by kind."""
+        return self._species.counts_of(run) if self._species is not None else self.counts_of(run)[:, None]
+
+    def species_of(self, run: int, index: int) -> NDArray[np.str_]:
+        """The kind of each particle of one snapshot, (particles,)."""
+        if self._species is None:
+            raise InputError("species: these data have one kind of particles only")
+        return self._species.of(run, index)
+
     def points_of(self, run: int, first: int, last: int) -> NDArray[Any]:
         """Positions of frames ``first`` to ``last`` (included) of one run, stacked: (sum of counts, dim)."""
         if self._array is not None:
@@ -161,6 +192,8 @@ class Snapshots:
 
     def __repr__(self) -> str:
         label = "labeled" if self._labeled else "unlabeled"
+        if self._species is not None:
+            label += f", species {', '.join(self._species.names)}"
         if self._array is not None:
             runs, times, particles, dim = self._array.shape
             return f"Snapshots({runs} runs, {times} times, {particles} particles, dim {dim}, {label})"
@@ -208,19 +241,27 @@ class Snapshots:
         """A group of runs."""
         if not isinstance(runs, slice):
             raise InputError("Snapshots are indexed with a slice of runs, such as data[:100]")
+        species = self._species.runs(runs) if self._species is not None else None
         if self._array is not None:
-            return self._like(self._array[runs], self._times)
+            return self._like(self._array[runs], self._times, species)
         assert self._runs is not None
-        return self._like(self._runs[runs], self._times[runs])
+        return self._like(self._runs[runs], self._times[runs], species)
 
     def shuffled(self, seed: int | None = 0) -> Snapshots:
-        """A copy with the particles of every snapshot permuted at random: labels are gone."""
+        """A copy with the particles of every snapshot permuted at random (within their kinds): labels are gone."""
         generator = np.random.default_rng(seed)
-        if self._array is not None:
+        if self._array is not None and self._species is None:
             mixed = generator.permuted(np.broadcast_to(np.arange(self._array.shape[2]), self._array.shape[:3]), axis=-1)
             return Snapshots(np.take_along_axis(self._array, mixed[..., None], axis=2), self._times, self._box)
-        mixed_runs = [[generator.permutation(frame) for frame in run] for run in self._runs or ()]
-        return Snapshots(mixed_runs, self._times, self._box)
+        mixed_runs = [
+            [
+                np.concatenate([generator.permutation(kind) for kind in np.split(self.frame(m, i), np.cumsum(n)[:-1])])
+                for i, n in enumerate(self.species_counts_of(m))
+            ]
+            for m in range(self.runs)
+        ]
+        positions = np.array(mixed_runs) if self._array is not None else mixed_runs
+        return Snapshots(positions, self._times, self._box, species=self._species)
 
     def check_finite(self, chunk: int = 1 << 22) -> None:
         """Raise an error that names run, frame and particle if a position is NaN or infinite."""
@@ -243,15 +284,20 @@ class Snapshots:
             part = chosen(self._times)
             if not len(self._times[part]):
                 raise InputError("no snapshot is left in that range of times")
-            return self._like(self._array[:, part], self._times[part])
-        pairs = [(run[chosen(t)], t[chosen(t)]) for run, t in zip(self._runs or (), self._times, strict=True)]
-        kept = [(run, t) for run, t in pairs if len(run)]
-        if not kept:
+            species = self._species.frames(part) if self._species is not None else None
+            return self._like(self._array[:, part], self._times[part], species)
+        parts = [(m, chosen(t)) for m, t in enumerate(self._times)]
+        parts = [(m, part) for m, part in parts if len(self._times[m][part])]
+        if not parts:
             raise InputError("no snapshot is left in that range of times")
-        return self._like([run for run, _ in kept], [t for _, t in kept])
+        assert self._runs is not None
+        species = self._species.selected(parts) if self._species is not None else None
+        return self._like(
+            [self._runs[m][part] for m, part in parts], [self._times[m][part] for m, part in parts], species
+        )
 
-    def _like(self, positions: Any, times: Any) -> Snapshots:
-        return Snapshots(positions, times, self._box, self._labeled)
+    def _like(self, positions: Any, times: Any, species: Species | None) -> Snapshots:
+        return Snapshots(positions, times, self._box, self._labeled, species)
 
 
 def concatenate(parts: Sequence[Snapshots]) -> Snapshots:
@@ -260,14 +306,17 @@ def concatenate(parts: Sequence[Snapshots]) -> Snapshots:
         raise InputError("concatenate: no data sets given")
     if any(part.box != parts[0].box or part.dim != parts[0].dim for part in parts):
         raise InputError("concatenate: the data sets differ in box or dimension")
+    if any(part.species != parts[0].species for part in parts):
+        raise InputError("concatenate: the data sets differ in their species")
     labeled = all(part.labeled for part in parts)
-    first = parts[0]
+    first, species = parts[0], joined([part._species for part in parts], [part.runs for part in parts])
     if all(p.regular and np.array_equal(p.times, first.times) for p in parts) and (
         len({p.positions.shape[2] for p in parts}) == 1
     ):
-        return Snapshots(np.concatenate([p.positions for p in parts]), first.times, first.box, labeled)
+        return Snapshots(np.concatenate([p.positions for p in parts]), first.times, first.box, labeled, species)
     runs = [[part.frame(m, i) for i in range(len(part.times_of(m)))] for part in parts for m in range(part.runs)]
-    return Snapshots(runs, [part.times_of(m) for part in parts for m in range(part.runs)], first.box, labeled)
+    times = [part.times_of(m) for part in parts for m in range(part.runs)]
+    return Snapshots(runs, times, first.box, labeled, species)
 
 
 def _floating(array: ArrayLike, name: str) -> NDArray[Any]:
