@@ -49,13 +49,13 @@ def best_parts(context: Context, *names: str) -> list[Part]:
         )
         for name in names
         for dt in context.protocol.intervals_of(name)
-        for trial in range(context.protocol.costly_trials)
+        for trial in range(context.protocol.best_trials)
     ]
 
 
 def best_errors(context: Context, name: str, dt: float) -> Best:
     """Of all trials."""
-    found = [_trial(context, name, dt, trial) for trial in range(context.protocol.costly_trials)]
+    found = [_trial(context, name, dt, trial) for trial in range(context.protocol.best_trials)]
     return Best(*(np.array([trial[key] for trial in found]) for key in Best._fields))
 
 
@@ -80,20 +80,16 @@ def accurate_trial(context: Context, name: str, dt: float, trial: int) -> Snapsh
 
 
 def fit_oracle(model: Model, data: Snapshots, dt: float) -> SelfTest:
-    """The estimate with the true functions."""
-    settings = _settings(model)
+    """The estimate with the true functions; ``resolution_`` says which times it uses."""
+    settings = SelfTest(
+        model.external_basis, model.interaction_basis, sigma=1.0, quadrature="auto", regularization=0.0, resolve="auto"
+    )
     if dt < COARSE:
         return settings.fit(data)
     try:
         return settings.set_params(debias=True).fit(data)
     except InputError:  # a fit that cannot be simulated
         return settings.set_params(debias=False).fit(data)
-
-
-def _settings(model: Model) -> SelfTest:
-    return SelfTest(
-        model.external_basis, model.interaction_basis, sigma=1.0, quadrature="auto", regularization=0.0, resolve="auto"
-    )
 
 
 def fit_door(data: Snapshots) -> SelfTest:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from trackless.reproduce.best import Best, best_errors, best_parts
 from trackless.reproduce.pool import METHODS, pool_errors, pool_parts
 from trackless.reproduce.protocol import Context, Part
-from trackless.reproduce.published import Published, published
+from trackless.reproduce.published import AGREES, Published, published
 from trackless.reproduce.sections import Table, pm
 from trackless.reproduce.trained import network_errors, network_parts
 
@@ -26,7 +26,6 @@ NAMES = {
     "oracle": "oracle functions",
     "door": "`tl.fit`",
 }
-AGREES = 2.0  # combined standard deviations
 
 
 class Cell(NamedTuple):
@@ -43,9 +42,7 @@ class Cell(NamedTuple):
     @property
     def off(self) -> float:
         """Difference of the means in combined standard deviations of the trials."""
-        if self.paper is None or len(self.ours) < 2:
-            return np.nan
-        return float((self.ours.mean() - self.paper.mean) / np.hypot(self.paper.std, self.ours.std(ddof=1)))
+        return self.paper.off(self.ours) if self.paper is not None else np.nan
 
     @property
     def agrees(self) -> bool:

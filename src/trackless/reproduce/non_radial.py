@@ -86,7 +86,7 @@ def section(context: Context) -> Section:
 
 
 def _trials(context: Context) -> int:
-    return min(TRIALS, context.protocol.costly_trials)
+    return min(TRIALS, context.protocol.network_trials)
 
 
 def _keys(trial: int) -> dict[str, str]:

@@ -33,8 +33,8 @@ class Protocol:
         Of the simulation (the paper's Euler-Maruyama step).
     intervals : tuple of float
         Between snapshots; the finest is used for the reference model only.
-    costly_trials : int
-        Of these sets, how many are given to networks and to ours at its best.
+    network_trials, best_trials : int
+        How many sets are given to networks (of the same runs), and to ours at its best (simulated accurately).
     sizes : tuple of int
         Numbers of runs of the scaling experiments.
     particles, dimensions : tuple of int
@@ -45,7 +45,8 @@ class Protocol:
     runs: int = 2000
     step: float = 1e-4
     intervals: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 1e-1)
-    costly_trials: int = 10
+    network_trials: int = 10
+    best_trials: int = 5
     sizes: tuple[int, ...] = (20, 50, 200, 1000, 2000, 5000)
     particles: tuple[int, ...] = (5, 10, 20, 50, 100)
     dimensions: tuple[int, ...] = (2, 5, 10, 20)
@@ -57,8 +58,8 @@ class Protocol:
 
 FULL = Protocol()
 QUICK = Protocol(
-    trials=2, runs=100, intervals=(1e-2, 1e-1), costly_trials=1, sizes=(20, 50, 100), particles=(5, 10, 20),
-    dimensions=(2, 5),
+    trials=2, runs=100, intervals=(1e-2, 1e-1), network_trials=1, best_trials=1, sizes=(20, 50, 100),
+    particles=(5, 10, 20), dimensions=(2, 5),
 )  # fmt: skip
 
 

@@ -7,6 +7,10 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+AGREES = 2.0  # combined standard deviations
 SOURCES = {
     "method_comparison": "Table 2 (tab:dt_obs_sweep)",
     "boundary": "Table 4 (tab:boundary_results)",
@@ -24,6 +28,16 @@ class Published(NamedTuple):
 
     mean: float
     std: float
+
+    def off(self, ours: NDArray[np.float64]) -> float:
+        """How far the mean of our trials is from this one, in combined standard deviations; NaN if that is unknown.
+
+        Examples
+        --------
+        >>> Published(1.0, 0.3).off(np.array([1.3, 1.7, 2.1]))
+        1.4
+        """
+        return float((ours.mean() - self.mean) / np.hypot(self.std, ours.std(ddof=1))) if len(ours) > 1 else np.nan
 
 
 def published(table: str, quantity: str, **where: object) -> Published | None:

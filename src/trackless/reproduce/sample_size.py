@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from trackless.plots import COLORS, whole_ticks
 from trackless.reproduce.best import best_moments, best_parts, on_moments
 from trackless.reproduce.pool import GROUP, estimator, pool_moments, pool_parts
 from trackless.reproduce.protocol import Context, Part, chunks, closed_on_metric, metric_of, model_of, seed_of
-from trackless.reproduce.published import published
+from trackless.reproduce.published import AGREES, Published, published
 from trackless.reproduce.sections import Claim, Section, Table, pm
 from trackless.simulation import simulate
 from trackless.validation import gradient_errors
@@ -40,13 +41,21 @@ class Panel(NamedTuple):
     quadrature: str
     zero_gap: bool
     """whether the interval is the simulation's step"""
+    as_it_seems: bool = False
+    """durations that the paper seems to have used, in place of T = 1"""
+
+    def duration(self, dt: float) -> float:
+        """T of the runs."""
+        return max(LEAST_DURATION, STEPS * dt) if self.as_it_seems else 1.0
 
 
+LEAST_DURATION, STEPS = 0.1, 100  # see Panel.as_it_seems
 PANELS = (
     Panel("left", "(a) left rule", "left", False),
     Panel("trapezoid", "(b) trapezoid", "trapezoid", False),
     Panel("zero_gap", "(c) every snapshot is one step", "left", True),
 )
+AS_IT_SEEMS = Panel("zero_gap", "(c) again, with other durations", "left", True, True)
 
 
 def parts(context: Context) -> list[Part]:
@@ -60,12 +69,13 @@ def zero_gap_parts(context: Context) -> list[Part]:
     """Moments of single steps."""
     return [
         Part(
-            f"single steps of {dt:g}, trial {trial + 1}",
-            context.store.has(_key(dt, trial)),
-            partial(_single_steps, context, dt, trial),
+            f"single steps of {dt:g} to T = {panel.duration(dt):g}, trial {trial + 1}",
+            context.store.has(_key(panel, dt, trial)),
+            partial(_single_steps, context, panel, dt, trial),
         )
+        for panel in (PANELS[2], AS_IT_SEEMS)
         for dt in context.protocol.intervals
-        if dt > context.protocol.step
+        if not _is_pool(context, panel, dt)
         for trial in range(context.protocol.trials)
     ]
 
@@ -104,16 +114,20 @@ def best_of(context: Context) -> Errors:
     """The same at its best: accurate simulation, cubic rule, times that are resolved, no ridge."""
     errors: Errors = {}
     for dt in context.protocol.intervals:
-        trials = [best_moments(context, dt, trial) for trial in range(context.protocol.costly_trials)]
-        errors |= _errors_by_size(context, dt, trials, on_moments())
+        trials = [best_moments(context, dt, trial) for trial in range(context.protocol.best_trials)]
+        errors |= _errors_by_size(context, dt, trials, on_moments(), disjoint=True)
     return errors
 
 
-def _errors_by_size(context: Context, dt: float, trials: list[Moments], estimator: LeastSquares) -> Errors:
+def _errors_by_size(
+    context: Context, dt: float, trials: list[Moments], estimator: LeastSquares, disjoint: bool = False
+) -> Errors:
+    """Errors of sets of every size; ``disjoint``: rather fewer sets than any that share runs."""
     model, metric = model_of("reference"), metric_of(context, "reference")
     errors: Errors = {}
     for size in context.protocol.sizes:
-        sets = _sets(len(trials) * trials[0].blocks, size // GROUP, TRIALS)
+        groups, each = len(trials) * trials[0].blocks, size // GROUP
+        sets = _sets(groups, each, min(TRIALS, max(groups // each, 2)) if disjoint else TRIALS)
         found = [gradient_errors(estimator.fit(_together(trials, groups)), model, metric) for groups in sets]
         errors[size, dt] = 100 * np.array(found)
     return errors
@@ -139,8 +153,36 @@ def section(context: Context) -> Section:
         "runs simulated accurately, the cubic rule, only times that the snapshots resolve, no ridge; bias was not "
         "removed by simulation here. In (c) every snapshot is one Euler step; *best* is our estimator for such data "
         '(`dynamics="discrete"`), which has no bias.',
+        "Within twice the combined standard deviation of the published mean: "
+        + "; ".join(_agreement(panel, found[panel.key]) for panel in PANELS)
+        + ".",
+        *_why_single_steps_differ(context, found),
     )
     return Section(TITLE, text, tables, {"sample_size": _figure(context, found)}, tuple(_claims(context, found)))
+
+
+def _why_single_steps_differ(context: Context, found: dict[str, Errors]) -> list[str]:
+    """Where the interval is the simulation's step, (b) and (c) are the same data, but for the quadrature."""
+    dt, size = min(context.protocol.intervals), min(context.protocol.sizes)
+    if dt > context.protocol.step:
+        return []
+
+    def both(panel: Panel, errors: Errors) -> tuple[str, str]:
+        paper = " / ".join(f"{p.mean:g}" for p in _published(panel, size, dt) if p is not None)
+        return paper, " / ".join(f"{e:.1f}" for e in errors[size, dt].mean(axis=0))
+
+    again = table_of(context, AS_IT_SEEMS)
+    (one, ours), (other, also), (_, shorter) = (
+        both(panel, errors)
+        for panel, errors in ((PANELS[1], found["trapezoid"]), (PANELS[2], found["zero_gap"]), (AS_IT_SEEMS, again))
+    )
+    durations = ", ".join(f"{AS_IT_SEEMS.duration(dt):g}" for dt in context.protocol.intervals)
+    return [
+        f"At dt = {dt:g} panels (b) and (c) are the same data under two rules that differ by far less than the noise. "
+        f"Ours agree with each other (at {size} runs {ours} and {also}), the paper's do not ({one} and {other}). Its "
+        f"panel (c) looks as if T were not 1 but {durations} from the shortest interval to the longest: then ours "
+        f"would be {shorter}, and of all cells: {_agreement(AS_IT_SEEMS, again)}."
+    ]
 
 
 def _table(context: Context, panel: Panel, errors: Errors, best: Errors) -> Table:
@@ -149,7 +191,8 @@ def _table(context: Context, panel: Panel, errors: Errors, best: Errors) -> Tabl
     for size in context.protocol.sizes:
         row: list[str] = [str(size)]
         for dt in intervals:
-            row += [_paper(panel, size, dt), _both(errors.get((size, dt))), _both(best.get((size, dt)))]
+            theirs = _published(panel, size, dt)
+            row += [_paper(theirs), _both(errors[size, dt], theirs), _both(best.get((size, dt)))]
         rows.append(tuple(row))
     slopes: list[str] = ["slope"]
     for dt in intervals:
@@ -158,20 +201,39 @@ def _table(context: Context, panel: Panel, errors: Errors, best: Errors) -> Tabl
         slopes += [" / ".join(f"{s:.2f}" for s in slopes_of(found, dt) if np.isfinite(s)) for found in (errors, best)]
     rows.append(tuple(slopes))
     columns = ("runs", *(f"dt = {dt:g}, {name}" for dt in intervals for name in ("paper", "ours", "best")))
-    note = "V / Phi, in %; slope of log error against log runs."
+    note = "V / Phi, in %; slope of log error against log runs. A star: more than two combined standard deviations off."
     return Table(f"sample_size_{panel.key}", panel.title, columns, rows, note)
 
 
-def _both(errors: Array | None) -> str:
-    return "" if errors is None else " / ".join(pm(errors[:, k], 1) for k in range(2))
+def _both(errors: Array | None, paper: Sequence[Published | None] = (None, None)) -> str:
+    """V / Phi, with a star where it is not what the paper has."""
+    if errors is None:
+        return ""
+    differs = [p is not None and abs(p.off(errors[:, k])) > AGREES for k, p in enumerate(paper)]
+    return " / ".join(pm(errors[:, k], 1) + "*" * differs[k] for k in range(2))
 
 
 _ROLES = ("external", "interaction")
 
 
-def _paper(panel: Panel, size: int, dt: float) -> str:
-    found = [published(f"sample_size_{panel.key}", role, runs=size, interval=dt) for role in _ROLES]
+def _published(panel: Panel, size: int, dt: float) -> list[Published | None]:
+    return [published(f"sample_size_{panel.key}", role, runs=size, interval=dt) for role in _ROLES]
+
+
+def _paper(found: list[Published | None]) -> str:
     return " / ".join("" if p is None else f"{p.mean:g} +- {p.std:g}" for p in found)
+
+
+def _agreement(panel: Panel, errors: Errors) -> str:
+    """How many cells are as in the paper, and where the others are."""
+    offs = {
+        (size, dt, letter): p.off(values[:, k])
+        for (size, dt), values in errors.items()
+        for k, (p, letter) in enumerate(zip(_published(panel, size, dt), ("V", "Phi"), strict=True))
+        if p is not None
+    }
+    agree = sum(abs(off) <= AGREES for off in offs.values())
+    return f"{panel.title}: {agree} of {len(offs)} cells"
 
 
 def _claims(context: Context, found: dict[str, Errors]) -> list[Claim]:
@@ -238,9 +300,14 @@ def draw_rates(axis: Axes, errors: Errors, role: int) -> None:
 def _trials(context: Context, panel: Panel, dt: float) -> list[Moments]:
     """Moments of every trial, in groups of ten runs."""
     trials = range(context.protocol.trials)
-    if panel.zero_gap and dt > context.protocol.step:
-        return [_single_steps(context, dt, trial)[_key(dt, trial)] for trial in trials]
-    return [pool_moments(context, "reference", trial)["self_test", dt] for trial in trials]
+    if _is_pool(context, panel, dt):
+        return [pool_moments(context, "reference", trial)["self_test", dt] for trial in trials]
+    return [_single_steps(context, panel, dt, trial)[_key(panel, dt, trial)] for trial in trials]
+
+
+def _is_pool(context: Context, panel: Panel, dt: float) -> bool:
+    """Whether the runs are those that all tables share."""
+    return not panel.zero_gap or (dt <= context.protocol.step and panel.duration(dt) == 1.0)
 
 
 def _sets(groups: int, size: int, trials: int) -> list[NDArray[np.int64]]:
@@ -262,18 +329,21 @@ def _coarse(context: Context) -> list[float]:
     return [dt for dt in context.protocol.intervals if dt > 5e-3]
 
 
-def _key(dt: float, trial: int) -> str:
-    return f"steps-{dt:g}-{trial:02d}"
+def _key(panel: Panel, dt: float, trial: int) -> str:
+    return f"steps-{dt:g}-{panel.duration(dt):g}-{trial:02d}"
 
 
-def _single_steps(context: Context, dt: float, trial: int) -> dict[str, Moments]:
+def _single_steps(context: Context, panel: Panel, dt: float, trial: int) -> dict[str, Moments]:
+    key = _key(panel, dt, trial)
+
     def computed() -> dict[str, Moments]:
         bases, seed = closed_on_metric(context, "reference"), seed_of("zero_gap", "reference", trial)
-        pieces = chunks(model_of("reference"), context.protocol.runs, dt, seed + round(1e6 * dt), step=dt)
+        runs, duration = context.protocol.runs, panel.duration(dt)
+        pieces = chunks(model_of("reference"), runs, dt, seed + round(1e6 * dt), step=dt, duration=duration)
         first, *rest = (accumulate(p, *bases, windows=1, blocks=max(1, p.runs // GROUP)) for p in pieces)
-        return {_key(dt, trial): sum(rest, first)}
+        return {key: sum(rest, first)}
 
-    return context.store.results([_key(dt, trial)], computed)
+    return context.store.results([key], computed)
 
 
 def _exact(context: Context, dt: float) -> dict[str, Array]:

@@ -24,13 +24,13 @@ def network_parts(context: Context, *names: str) -> list[Part]:
             partial(_trial, context, name, trial),
         )
         for name in names
-        for trial in range(context.protocol.costly_trials)
+        for trial in range(context.protocol.network_trials)
     ]
 
 
 def network_errors(context: Context, name: str) -> dict[float, Array]:
     """Gradient errors in % of every trial, (trials, 2), by interval."""
-    trials = [_trial(context, name, trial) for trial in range(context.protocol.costly_trials)]
+    trials = [_trial(context, name, trial) for trial in range(context.protocol.network_trials)]
     return {dt: np.array([found[f"{dt:g}"] for found in trials]) for dt in _intervals(context, name)}
 
 
