@@ -10,6 +10,7 @@ from trackless.reproduce.comparison import (
     comparison_parts,
     contest_table,
     contests_of,
+    counts_of,
     protocol_table,
     shares,
 )
@@ -34,7 +35,7 @@ def section(context: Context) -> Section:
     text = (
         f"Models as in the paper, 10 particles, T = 1, sigma = 1; {context.sizes}.", *shares(cells, contests),
     )  # fmt: skip
-    return Section(TITLE, text, tables, {}, tuple(_claims(context, cells, contests)))
+    return Section(TITLE, text, tables, {}, tuple(_claims(context, cells, contests)), counts_of(cells, contests))
 
 
 def _claims(context: Context, cells: list[Cell], contests: list[Contest]) -> list[Claim]:

@@ -153,19 +153,28 @@ def contest_table(name: str, title: str, contests: list[Contest]) -> Table:
     )
 
 
+def counts_of(cells: list[Cell], contests: list[Contest]) -> dict[str, tuple[int, int]]:
+    """How many cells agree with the paper (least squares only), and how many contests are won."""
+    counted = [c for c in cells if c.method != "network" and np.isfinite(c.off)]
+    return {
+        "agree": (sum(c.agrees for c in counted), len(counted)),
+        "won": (sum(c.won for c in contests), len(contests)),
+    }
+
+
 def shares(cells: list[Cell], contests: list[Contest]) -> Iterator[str]:
-    """How often ours agrees, and how often it is better, in sentences."""
-    counted = [c for c in cells if c.method != "network" and c.paper is not None and np.isfinite(c.off)]
-    agree = sum(c.agrees for c in counted)
+    """The same in sentences."""
+    counts = counts_of(cells, contests)
+    agree, total = counts["agree"]
     yield (
-        f"Under the paper's protocol {agree} of {len(counted)} least-squares cells "
-        f"({agree / max(len(counted), 1):.0%}) are within twice the combined standard deviation of the published mean."
+        f"Under the paper's protocol {agree} of {total} least-squares cells ({agree / max(total, 1):.0%}) are within "
+        "twice the combined standard deviation of the published mean."
     )
-    won = sum(c.won for c in contests)
+    won, total = counts["won"]
     better = sum(bool(c.ours.mean() <= c.paper.mean) for c in contests)
     yield (
-        f"At its best ours is better than the paper's best method without labels in {better} of {len(contests)} cells, "
-        f"and better or within two standard errors in {won} ({won / max(len(contests), 1):.0%})."
+        f"At its best ours is better than the paper's best method without labels in {better} of {total} cells, and "
+        f"better or within two standard errors in {won} ({won / max(total, 1):.0%})."
     )
 
 

@@ -15,6 +15,7 @@ from trackless.reproduce.comparison import (
     comparison_parts,
     contest_table,
     contests_of,
+    counts_of,
     protocol_table,
     shares,
 )
@@ -40,7 +41,14 @@ def section(context: Context) -> Section:
         f"Reference model, d = 2, N = 10, T = 1, sigma = 1, simulated in steps of 1e-4; {context.sizes}.",
         *shares(cells, contests),
     )
-    return Section(TITLE, text, tables, {"method_comparison": figure(cells, contests)}, tuple(_claims(cells, contests)))
+    return Section(
+        TITLE,
+        text,
+        tables,
+        {"method_comparison": figure(cells, contests)},
+        tuple(_claims(cells, contests)),
+        counts_of(cells, contests),
+    )
 
 
 def mean_of(cells: list[Cell], method: str, role: str, dt: float) -> float:

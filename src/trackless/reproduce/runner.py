@@ -12,7 +12,7 @@ from typing import Any
 from trackless import _progress
 from trackless._errors import InputError
 from trackless.reproduce import EXPERIMENTS
-from trackless.reproduce.page import record, write_page, write_section
+from trackless.reproduce.page import peak_memory, record, write_page, write_section
 from trackless.reproduce.protocol import FULL, QUICK, Context, Part
 from trackless.reproduce.store import Store
 
@@ -85,24 +85,25 @@ def _finish(name: str, context: Context, folder: Path, done: Callable[[str], Any
     start = time.perf_counter()
     with _progress.shown_by(None):
         section = module.section(context)
-    spent = _spent(context)
-    seconds = sum(spent.get(part.name, 0.0) for part in module.parts(context)) + time.perf_counter() - start
-    write_section(folder, name, section, record(seconds))
+    spent = [cost for part in module.parts(context) if (cost := _spent(context).get(part.name)) is not None]
+    seconds = sum(cost[0] for cost in spent) + time.perf_counter() - start
+    write_section(folder, name, section, record(seconds, max([cost[1] for cost in spent] + [peak_memory()])))
     write_page(folder)
     done(f"{name}: {section.title} ({seconds / 60:.1f} minutes)")
 
 
 def _note(context: Context, name: str, seconds: float) -> None:
+    """What a part has cost: seconds, and the largest memory of the process up to then in GB."""
     with (context.store.folder / DURATIONS).open("a", newline="") as file:
-        csv.writer(file).writerow([name, f"{seconds:.3f}"])
+        csv.writer(file).writerow([name, f"{seconds:.3f}", f"{peak_memory():.3f}"])
 
 
-def _spent(context: Context) -> dict[str, float]:
+def _spent(context: Context) -> dict[str, tuple[float, float]]:
     path = context.store.folder / DURATIONS
     if not path.exists():
         return {}
     with path.open(newline="") as file:
-        return {row[0]: float(row[1]) for row in csv.reader(file)}
+        return {row[0]: (float(row[1]), float(row[2])) for row in csv.reader(file)}
 
 
 def _module(name: str) -> Any:

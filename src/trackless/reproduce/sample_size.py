@@ -67,7 +67,7 @@ def parts(context: Context) -> list[Part]:
 
 def zero_gap_parts(context: Context) -> list[Part]:
     """Moments of single steps."""
-    return [
+    parts = [
         Part(
             f"single steps of {dt:g} to T = {panel.duration(dt):g}, trial {trial + 1}",
             context.store.has(_key(panel, dt, trial)),
@@ -78,6 +78,7 @@ def zero_gap_parts(context: Context) -> list[Part]:
         if not _is_pool(context, panel, dt)
         for trial in range(context.protocol.trials)
     ]
+    return list({part.name: part for part in parts}.values())  # some durations are the same
 
 
 def exact_parts(context: Context) -> list[Part]:
@@ -144,6 +145,7 @@ def slopes_of(errors: Errors, dt: float) -> Array:
 
 def section(context: Context) -> Section:
     found = {panel.key: table_of(context, panel) for panel in PANELS}
+    agree = {panel.key: _agreement(panel, found[panel.key]) for panel in PANELS}
     best = best_of(context)
     third = {"left": best, "trapezoid": best, "zero_gap": exact_of(context)}
     tables = tuple(_table(context, panel, found[panel.key], third[panel.key]) for panel in PANELS)
@@ -154,11 +156,13 @@ def section(context: Context) -> Section:
         "removed by simulation here. In (c) every snapshot is one Euler step; *best* is our estimator for such data "
         '(`dynamics="discrete"`), which has no bias.',
         "Within twice the combined standard deviation of the published mean: "
-        + "; ".join(_agreement(panel, found[panel.key]) for panel in PANELS)
+        + "; ".join(f"{panel.title}: {agree[panel.key][0]} of {agree[panel.key][1]} cells" for panel in PANELS)
         + ".",
         *_why_single_steps_differ(context, found),
     )
-    return Section(TITLE, text, tables, {"sample_size": _figure(context, found)}, tuple(_claims(context, found)))
+    counts = {"agree": (sum(n for n, _ in agree.values()), sum(total for _, total in agree.values()))}
+    figures = {"sample_size": _figure(context, found)}
+    return Section(TITLE, text, tables, figures, tuple(_claims(context, found)), counts)
 
 
 def _why_single_steps_differ(context: Context, found: dict[str, Errors]) -> list[str]:
@@ -172,6 +176,7 @@ def _why_single_steps_differ(context: Context, found: dict[str, Errors]) -> list
         return paper, " / ".join(f"{e:.1f}" for e in errors[size, dt].mean(axis=0))
 
     again = table_of(context, AS_IT_SEEMS)
+    cells = _agreement(AS_IT_SEEMS, again)
     (one, ours), (other, also), (_, shorter) = (
         both(panel, errors)
         for panel, errors in ((PANELS[1], found["trapezoid"]), (PANELS[2], found["zero_gap"]), (AS_IT_SEEMS, again))
@@ -181,7 +186,7 @@ def _why_single_steps_differ(context: Context, found: dict[str, Errors]) -> list
         f"At dt = {dt:g} panels (b) and (c) are the same data under two rules that differ by far less than the noise. "
         f"Ours agree with each other (at {size} runs {ours} and {also}), the paper's do not ({one} and {other}). Its "
         f"panel (c) looks as if T were not 1 but {durations} from the shortest interval to the longest: then ours "
-        f"would be {shorter}, and of all cells: {_agreement(AS_IT_SEEMS, again)}."
+        f"would be {shorter}, and {cells[0]} of {cells[1]} cells of (c) would agree."
     ]
 
 
@@ -224,16 +229,15 @@ def _paper(found: list[Published | None]) -> str:
     return " / ".join("" if p is None else f"{p.mean:g} +- {p.std:g}" for p in found)
 
 
-def _agreement(panel: Panel, errors: Errors) -> str:
-    """How many cells are as in the paper, and where the others are."""
-    offs = {
-        (size, dt, letter): p.off(values[:, k])
+def _agreement(panel: Panel, errors: Errors) -> tuple[int, int]:
+    """How many cells are as in the paper, of how many."""
+    offs = [
+        p.off(values[:, k])
         for (size, dt), values in errors.items()
-        for k, (p, letter) in enumerate(zip(_published(panel, size, dt), ("V", "Phi"), strict=True))
+        for k, p in enumerate(_published(panel, size, dt))
         if p is not None
-    }
-    agree = sum(abs(off) <= AGREES for off in offs.values())
-    return f"{panel.title}: {agree} of {len(offs)} cells"
+    ]
+    return sum(abs(off) <= AGREES for off in offs), len(offs)
 
 
 def _claims(context: Context, found: dict[str, Errors]) -> list[Claim]:

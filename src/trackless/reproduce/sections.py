@@ -80,6 +80,8 @@ class Section:
         Paragraphs before the tables.
     figures : dict
         Name of the file -> figure.
+    counts : dict
+        Kind -> (number, total): cells that agree with the paper ("agree"), or that are better ("won").
     """
 
     title: str
@@ -87,6 +89,7 @@ class Section:
     tables: tuple[Table, ...] = ()
     figures: dict[str, Figure] = field(default_factory=dict)
     claims: tuple[Claim, ...] = ()
+    counts: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
 def text_of(cell: Any) -> str:
