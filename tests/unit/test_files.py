@@ -2,37 +2,16 @@
 
 import io
 import pickle
+import sys
 
+import h5py
 import numpy as np
 import pytest
+from file_data import TIMES, assert_equal, ragged, regular
 
 import trackless as tl
 from trackless.files import save
 from trackless.files.atomic import replacing
-
-TIMES = np.array([0.0, 0.1, 0.3])
-
-
-def regular(dim=2, dtype=float, **options):
-    positions = np.random.default_rng(0).standard_normal((2, 3, 4, dim)).astype(dtype)
-    return tl.Snapshots(positions, TIMES, **options)
-
-
-def ragged(counts=((3, 1, 2), (2, 4)), **options):
-    generator = np.random.default_rng(1)
-    runs = [[generator.standard_normal((n, 2)) for n in run] for run in counts]
-    return tl.Snapshots(runs, [0.1 + 0.3 * np.arange(len(run)) for run in counts], **options)
-
-
-def assert_equal(found, expected):
-    assert (found.runs, found.box, found.labeled, found.regular) == (
-        expected.runs, expected.box, expected.labeled, expected.regular,
-    )  # fmt: skip
-    for m in range(expected.runs):
-        np.testing.assert_array_equal(found.times_of(m), expected.times_of(m))
-        for i in range(len(expected.times_of(m))):
-            np.testing.assert_array_equal(found.frame(m, i), expected.frame(m, i))
-            assert found.frame(m, i).dtype == expected.frame(m, i).dtype
 
 
 def names(folder):
@@ -50,14 +29,6 @@ def test_npz_round_trip(data, tmp_path):
     tl.write(data, tmp_path / "data.npz")
     assert_equal(tl.read(tmp_path / "data.npz"), data)
     assert names(tmp_path) == ["data.npz"]
-
-
-@pytest.mark.parametrize("data", [
-    regular(), regular(1), regular(3), regular(labeled=True), ragged(), ragged(((2, 2), (3, 3, 3)), labeled=True),
-], ids=["plain", "1-D", "3-D", "labeled", "ragged", "ragged labeled"])  # fmt: skip
-def test_csv_round_trip(data, tmp_path):
-    tl.write(data, tmp_path / "data.csv")
-    assert_equal(tl.read(tmp_path / "data.csv"), data)
 
 
 @pytest.mark.parametrize("ending", ["NPZ", "CSV", "Npz"])
@@ -91,70 +62,108 @@ def test_npz_of_somebody_else(tmp_path):
 
 
 def test_npz_of_the_future(tmp_path):
-    np.savez(tmp_path / "future.npz", format=np.array(2), positions=regular().positions, times=TIMES)
-    with pytest.raises(tl.InputError, match="written in format 2, this version reads 1; update trackless"):
+    np.savez(tmp_path / "future.npz", format=np.array(3), positions=regular().positions, times=TIMES)
+    with pytest.raises(tl.InputError, match="written in format 3, this version reads 2; update trackless"):
         tl.read(tmp_path / "future.npz")
+
+
+def test_npz_of_before_species(tmp_path):
+    np.savez(tmp_path / "old.npz", format=np.array(1), positions=regular().positions, times=TIMES, box=[], labeled=True)
+    assert_equal(tl.read(tmp_path / "old.npz"), regular(labeled=True))
+
+
+def test_arrays_that_are_not_finite_or_do_not_fit(tmp_path):
+    positions = regular().positions.copy()
+    positions[1, 2, 3, 0] = np.nan
+    np.savez(tmp_path / "nan.npz", positions=positions, times=TIMES)
+    with pytest.raises(tl.InputError, match=r"nan.npz: .*run 1, frame 2, particle 3 is not finite; remove or repair"):
+        tl.read(tmp_path / "nan.npz")
+    np.savez(tmp_path / "flat.npz", positions=positions[0, 0], times=TIMES)
+    with pytest.raises(tl.InputError, match=r"flat.npz: positions: expected shape \(runs, times, particles, dim\)"):
+        tl.read(tmp_path / "flat.npz")
+    sums = {"points": np.zeros((4, 2)), "times": np.arange(2.0), "counts": np.array([2, 3]), "lengths": np.array([2])}
+    np.savez(tmp_path / "sums.npz", **sums)
+    with pytest.raises(tl.InputError, match=r"sums.npz: counts and lengths do not add up to its points"):
+        tl.read(tmp_path / "sums.npz")
+
+
+@pytest.mark.parametrize("ending", ["npz", "h5", "npy"])
+def test_a_box_beside_arrays(ending, tmp_path):
+    file = tmp_path / f"data.{ending}"
+    inside = tl.Snapshots(np.random.default_rng(2).random((2, 3, 4, 2)), np.arange(3) * 0.5)
+    if ending == "npy":
+        np.save(file, inside.positions)
+    else:
+        tl.write(inside, file)
+    dt = 0.5 if ending == "npy" else None
+    assert tl.read(file, dt=dt, box=(1.0, 2.0)).box == (1.0, 2.0)
+    with pytest.raises(tl.InputError, match=rf"data.{ending}, run 0, frame 0, particle \d: .* outside the box from 0"):
+        tl.read(file, dt=dt, box=0.5)
+    if ending != "npy":
+        tl.write(tl.Snapshots(inside.positions, inside.times, box=1.0), file, overwrite=True)
+        with pytest.raises(tl.InputError, match="has a periodic box of its own; leave box= out"):
+            tl.read(file, box=1.0)
+
+
+def test_hdf5_of_somebody_else(tmp_path):
+    with h5py.File(tmp_path / "run.h5", "w") as file:
+        file.create_dataset("positions", data=regular().positions[0], compression="gzip", chunks=(1, 2, 2))
+        file["species"] = np.array(["b", "a", "a", "b"], dtype=h5py.string_dtype())
+    data = tl.read(tmp_path / "run.h5", dt=0.5)
+    assert data.species == ("a", "b")
+    np.testing.assert_array_equal(data.positions, regular().positions[:1][:, :, [1, 2, 0, 3]])
+    with pytest.raises(tl.InputError, match=r"holds no times; give the time between frames \(dt=, --dt\)"):
+        tl.read(tmp_path / "run.h5")
+    with h5py.File(tmp_path / "other.h5", "w") as file:
+        file["results/x"] = np.zeros(3)
+        file["times"] = np.zeros(3)
+    with pytest.raises(tl.InputError, match="expected datasets positions and times, found results, times"):
+        tl.read(tmp_path / "other.h5")
+    with h5py.File(tmp_path / "groups.h5", "w") as file:
+        file["positions/x"] = np.zeros(3)
+    with pytest.raises(tl.InputError, match="found groups; write datasets instead"):
+        tl.read(tmp_path / "groups.h5")
+
+
+def test_several_files_must_fit_together(tmp_path):
+    tl.write(regular(), tmp_path / "a.npz")
+    tl.write(regular(3), tmp_path / "b.npz")
+    tl.write(regular(species=["a", "a", "b", "b"]), tmp_path / "c.npz")
+    with pytest.raises(tl.InputError, match=r"b.npz: dimensions 3, but 2 in .*a.npz; read them apart"):
+        tl.read([tmp_path / "a.npz", tmp_path / "b.npz"])
+    with pytest.raises(tl.InputError, match=r"c.npz: .* names species and one does not; read them apart"):
+        tl.read([tmp_path / "a.npz", tmp_path / "c.npz"])
+    with pytest.raises(tl.InputError, match="an empty list"):
+        tl.read([])
+    with pytest.raises(tl.InputError, match="expected a path, a table or a list of them, got int"):
+        tl.read(3)
+
+
+def test_species_that_a_file_lacks(tmp_path):
+    tl.write(regular(species=["a", "c", "c", "c"]), tmp_path / "a.npz")
+    tl.write(regular(species=["b", "b", "c", "c"]), tmp_path / "b.npz")
+    data = tl.read([tmp_path / "a.npz", tmp_path / "b.npz"])
+    assert data.species == ("a", "b", "c")
+    assert [data.species_counts_of(m)[0].tolist() for m in (0, 3)] == [[1, 0, 3], [0, 2, 2]]
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "extra"),
+    [("h5py", "a.h5", "hdf5"), ("pyarrow", "a.parquet", "parquet"), ("gsd.fl", "a.gsd", "gsd")],
+)
+def test_a_missing_package_is_named(module, name, extra, tmp_path, monkeypatch):
+    for loaded in [key for key in sys.modules if key == module or key.startswith(f"{module}.")]:
+        monkeypatch.delitem(sys.modules, loaded)
+    monkeypatch.setitem(sys.modules, module, None)
+    (tmp_path / name).write_bytes(b"something")
+    with pytest.raises(tl.InputError, match=rf"needs the package .*; pip install 'trackless\[{extra}\]'"):
+        tl.read(tmp_path / name, dt=1.0)
 
 
 def test_several_files_are_further_runs(tmp_path):
     for k, part in enumerate(regular().split(parts=2)):
         tl.write(part, tmp_path / f"{k}.npz")
     assert_equal(tl.read([tmp_path / "0.npz", str(tmp_path / "1.npz")]), regular())
-
-
-def test_csv_columns_in_any_order_with_others_between(tmp_path):
-    file = tmp_path / "tracks.csv"
-    file.write_text(
-        '﻿"Y",mass,frame,X,particle\n1.0,9,1,0.5,7\n2.0,9,0,0.25,7\n3.0,9,0,0.125,3\n4.0,9,1,0.0,3\n', encoding="utf-8"
-    )
-    data = tl.read(file, dt=0.5)
-    assert data.labeled
-    np.testing.assert_array_equal(data.times, [0.0, 0.5])
-    np.testing.assert_array_equal(data.positions, [[[[0.125, 3.0], [0.25, 2.0]], [[0.0, 4.0], [0.5, 1.0]]]])
-
-
-def test_csv_runs_may_meet_in_time(tmp_path):
-    (tmp_path / "two.csv").write_text("run,time,x\n1,2.0,0.5\n1,3.0,0.25\n0,1.0,1.0\n0,2.0,2.0\n")
-    data = tl.read(tmp_path / "two.csv")
-    assert [data.times_of(m).tolist() for m in range(data.runs)] == [[1.0, 2.0], [2.0, 3.0]]
-    assert [data.points_of(m, 0, 1).ravel().tolist() for m in range(2)] == [[1.0, 2.0], [0.5, 0.25]]
-
-
-def test_csv_particles_that_come_and_go_are_no_labels(tmp_path):
-    (tmp_path / "tracks.csv").write_text("t,particle,x\n0,1,0.0\n0,2,1.0\n1,1,0.1\n1,3,5.0\n")
-    data = tl.read(tmp_path / "tracks.csv")
-    assert not data.labeled
-    assert data.positions.shape == (1, 2, 2, 1)
-
-
-@pytest.mark.parametrize(
-    ("text", "dt", "message"),
-    [
-        ("", None, "expected a first line with column names"),
-        ("0.0,1.0,2.0\n", None, "expected a first line with column names such as run,time,x,y; found '0.0,1.0,2.0'"),
-        ("time,x,y\n", None, "there are no lines after the header"),
-        ("time,a,b\n0,1,2\n", None, r"expected columns x, y\[, z\], found time, a, b; rename"),
-        ("x,y\n0,1\n", None, "expected a column time or frame, found x, y"),
-        ("frame,x,y\n0,1,2\n", None, r"counts frames; give the time between them \(dt="),
-        ("time,x,y\n0,1,2\n", 0.1, "has a time column, so dt= is not needed"),
-        ("time,x,y\n0,1,2\n0,nan,2\n", None, "line 3: a position is empty, NaN or infinite; remove or repair"),
-        ("time,x,y\n0,1,2\n0,,2\n", None, "a line is not made of numbers"),
-        ("time,x,y\n0,1,2\n0,1\n", None, "a line is not made of numbers"),
-        ("time,x,y\n0,1,2\n0,1,two\n", None, r"a line is not made of numbers \(line 3: .*'two'.* \(column 3\)\)"),
-    ],
-)
-def test_damaged_csv(text, dt, message, tmp_path):
-    (tmp_path / "data.csv").write_text(text)
-    with pytest.raises(tl.InputError, match=message):
-        tl.read(tmp_path / "data.csv", dt=dt)
-
-
-def test_csv_has_no_place_for_everything(tmp_path):
-    with pytest.raises(tl.InputError, match=r"no place for a periodic box; write .npz"):
-        tl.write(regular(box=3.0), tmp_path / "data.csv")
-    with pytest.raises(tl.InputError, match=r"the data have 5 dimensions; write .npz"):
-        tl.write(regular(5), tmp_path / "data.csv")
-    assert names(tmp_path) == []
 
 
 @pytest.mark.parametrize("ending", ["npz", "npy"])
@@ -188,12 +197,12 @@ def test_pickled_arrays_are_not_loaded(tmp_path):
             tl.read(tmp_path / file, dt=0.1)
 
 
-@pytest.mark.parametrize("name", ["data.txt", "data", "data.npy"])
+@pytest.mark.parametrize("name", ["data.tif", "data", "data.npy", "data.npz.gz"])
 def test_unknown_endings(name, tmp_path):
-    with pytest.raises(tl.InputError, match=r"cannot write .*; known: .npz, .csv"):
+    with pytest.raises(tl.InputError, match=r"cannot write .*; known: .npz, .csv, .tsv, .parquet, .h5"):
         tl.write(regular(), tmp_path / name)
     if name != "data.npy":
-        with pytest.raises(tl.InputError, match=r"cannot read .*; known: .npz, .npy, .csv"):
+        with pytest.raises(tl.InputError, match=r"cannot read .*; known: .npz, .npy, .csv\[.gz\], .tsv"):
             tl.read(tmp_path / name)
 
 

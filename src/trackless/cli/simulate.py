@@ -13,7 +13,14 @@ from trackless.cli.common import AsJson, Force, ModelName, Seed, Threads, consol
 
 def simulate(
     model: Annotated[ModelName, typer.Argument(help="Which system.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the snapshots go (.npz or .csv).")],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Where the snapshots go (.npz, .h5, .csv, .tsv, .parquet; .lammpstrj or .extxyz for a single run).",
+        ),
+    ],
     particles: Annotated[int, typer.Option(min=1)] = 10,
     runs: Annotated[int, typer.Option(min=1)] = 100,
     duration: float = 1.0,
@@ -31,7 +38,7 @@ def simulate(
     with job(threads, as_json) as clock:
         import trackless as tl
         from trackless.files.atomic import check_target
-        from trackless.files.tables import check_writable
+        from trackless.files.formats import check_writable
 
         check_writable(check_target(output, force))
         truth = tl.models.ALL[model.value]()

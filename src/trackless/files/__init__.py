@@ -1,10 +1,12 @@
 """Files: one small reader and writer per format, all speaking Snapshots; fits and moments as plain data.
 
-Files are written under a temporary name and renamed, so nothing is ever half-written; nothing is overwritten
-unless asked; nothing from a file is executed.
+Tables of particles become named columns (`delimited`, `parquet`) that `rows` groups into snapshots; trajectories become
+frames (`lammps`, `xyz`, `gsd`) that `frames` puts together; arrays (`npz`, `hdf5`) share the layout in `arrays`.
+`formats` is the table of all of them. Files are written under a temporary name and renamed, so nothing is ever
+half-written; nothing is overwritten unless asked; nothing from a file is executed.
 """
 
+from trackless.files.formats import read, read_with_notes, write
 from trackless.files.results import load, save
-from trackless.files.tables import read, write
 
-__all__ = ["load", "read", "save", "write"]
+__all__ = ["load", "read", "read_with_notes", "save", "write"]

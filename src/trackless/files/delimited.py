@@ -1,0 +1,245 @@
+"""CSV, TSV and other text tables: one particle per line under a line of column names.
+
+Lines are parsed in blocks of a few megabytes, so that memory holds the columns that are used and little else.
+Rows may come in any order, and so may columns; columns that are not needed are not looked at.
+"""
+
+from __future__ import annotations
+
+import csv
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trackless._errors import InputError
+from trackless.files.columns import NAMED, Layout, layout
+from trackless.files.rows import MOST_SPECIES, Table
+from trackless.files.source import Lines, is_number, quoted
+
+SEPARATORS = {".csv": ",;\t", ".tsv": "\t,;", ".txt": "\t;,"}  # the first that is in the header; else white space
+NAMES_OF_NOTHING = ("", "nan", "none", "null", "na")
+EXACT = 2.0**53  # larger whole numbers are not exact as floating-point numbers
+
+
+def read_table(path: Path, dt: float | None, columns: Mapping[str, str] | None) -> tuple[Table, Layout]:
+    """The columns of a text table that are positions, times, runs, particles and species."""
+    as_text = {"species"}
+    while True:
+        try:
+            return _read(path, dt, columns, as_text)
+        except _NamesInColumn as found:  # known only when the first name comes: start again
+            as_text = as_text | {found.role}
+
+
+class _NamesInColumn(Exception):
+    def __init__(self, role: str) -> None:
+        self.role = role
+
+
+@dataclass
+class _Buffer:
+    """A column that grows as blocks come, without a second copy in the end."""
+
+    values: NDArray[Any]
+    used: int = 0
+    numbers: dict[str, int] = field(default_factory=dict)  # of names
+
+    def append(self, part: NDArray[Any]) -> None:
+        if self.used + len(part) > len(self.values):
+            self.values.resize(self.used + len(part) + len(self.values) // 2, refcheck=False)
+        self.values[self.used : self.used + len(part)] = part
+        self.used += len(part)
+
+    def closed(self) -> NDArray[Any]:
+        self.values.resize(self.used, refcheck=False)
+        return self.values
+
+
+def _read(path: Path, dt: float | None, columns: Mapping[str, str] | None, as_text: set[str]) -> tuple[Table, Layout]:
+    lines = Lines(path)
+    splitter, names, pending = _header(lines)
+    found = layout(names, path, dt, columns)
+    places = {role: names.index(name) for role, name in found.names.items()}
+    pending = pending or _after_further_headers(lines, splitter, names, places["x"])
+    numeric = [role for role in places if role not in as_text]
+    buffers = {role: _Buffer(np.empty(0, np.int64 if role in as_text else np.float64)) for role in places}
+    rows, row_starts, line_starts = 0, [0], [lines.number - len(pending) + 1]
+    while block := pending or lines.block():
+        first = lines.number - len(block) + 1
+        pending = []
+        if not all(map(str.strip, block)):
+            numbers, block = _without_blank(block, first)
+        else:
+            numbers = range(first, first + len(block))
+        if not block:
+            continue
+        _note_lines(numbers, rows, row_starts, line_starts)
+        _check_widths(path, block, numbers, splitter, len(names))
+        values = _numbers(path, block, numbers, splitter, {role: places[role] for role in numeric}, names)
+        for k, role in enumerate(numeric):
+            if role in NAMED and (np.abs(values[:, k]) >= EXACT).any():
+                raise _NamesInColumn(role)
+            buffers[role].append(values[:, k])
+        for role in as_text & set(places):
+            buffers[role].append(_codes(path, role, block, numbers, splitter, places[role], buffers[role].numbers))
+        rows += len(block)
+    if not rows:
+        raise InputError(f"{path}: there are no lines after the header")
+
+    def where(row: int) -> str:
+        k = bisect_right(row_starts, row) - 1
+        return f"line {line_starts[k] + row - row_starts[k]}"
+
+    texts = {role: list(buffers[role].numbers) for role in as_text & set(places)}
+    table = Table(str(path), {role: buffer.closed() for role, buffer in buffers.items()}, where, texts)
+    return _without_unnamed(table), found
+
+
+@dataclass(frozen=True)
+class _Splitter:
+    """How a line is cut into fields; ``separator`` None is any white space."""
+
+    separator: str | None
+
+    def fields(self, line: str) -> list[str]:
+        if '"' not in line:
+            return line.split(self.separator)
+        one = line if self.separator else " ".join(line.split())
+        try:
+            return next(csv.reader([one], delimiter=self.separator or " ", skipinitialspace=True), [])
+        except csv.Error:
+            return []
+
+
+def _header(lines: Lines) -> tuple[_Splitter, list[str], list[str]]:
+    """How lines are split, the names of the columns, and lines of the block at hand that follow the header."""
+    ending = lines.path.suffixes[-2 if lines.path.suffix.lower() == ".gz" else -1].lower()
+    header = ""
+    for line in lines:
+        if not line.strip():
+            continue
+        if line.lstrip().startswith("#"):  # some programs write the header as a comment
+            header = line.lstrip().lstrip("#")
+            continue
+        break
+    else:
+        line = ""
+    separator = next((s for s in SEPARATORS[ending] if s in (line or header)), None)
+    splitter = _Splitter(separator)
+    fields = [name.strip().strip('"') for name in splitter.fields(line)]
+    pending: list[str] = []
+    if fields and all(map(is_number, fields)) and header:
+        splitter_of_header = _Splitter(separator if separator is not None and separator in header else None)
+        pending, fields = [line], [name.strip().strip('"') for name in splitter_of_header.fields(header)]
+    if not any(fields) or all(map(is_number, fields)):
+        raise InputError(
+            f"{lines.path}: expected a first line with column names such as run,time,x,y; found {quoted(line)}"
+        )
+    return splitter, fields, pending
+
+
+def _after_further_headers(lines: Lines, splitter: _Splitter, names: list[str], x: int) -> list[str]:
+    """TrackMate writes its header four times over, with long names and units; the first line after it, if looked at."""
+    if "POSITION_X" not in names:
+        return []
+    for line in lines:
+        fields = splitter.fields(line)
+        if lines.number > 4 or len(fields) != len(names) or is_number(fields[x].strip()):
+            return [line]
+    return []
+
+
+def _without_blank(block: list[str], first: int) -> tuple[list[int], list[str]]:
+    kept = [(number, line) for number, line in enumerate(block, first) if line.strip()]
+    return [number for number, _ in kept], [line for _, line in kept]
+
+
+def _note_lines(numbers: Any, rows: int, row_starts: list[int], line_starts: list[int]) -> None:
+    """Remember where line numbers jump, which is at blank lines."""
+    for k, number in enumerate(numbers) if isinstance(numbers, list) else ((0, numbers[0]),):
+        if number - (rows + k) != line_starts[-1] - row_starts[-1]:
+            row_starts.append(rows + k)
+            line_starts.append(number)
+
+
+def _check_widths(path: Path, block: list[str], numbers: Any, splitter: _Splitter, expected: int) -> None:
+    separator = splitter.separator
+    if separator and {line.count(separator) for line in block} == {expected - 1} and not any('"' in ln for ln in block):
+        return  # the usual case, fast
+    for number, line in zip(numbers, block, strict=True):
+        if line.count('"') % 2:  # it would swallow the next line
+            raise InputError(f"{path}, line {number}: a quotation mark is not closed: {quoted(line)}; repair the line")
+        if (width := len(splitter.fields(line))) != expected:
+            raise InputError(
+                f"{path}, line {number}: expected {expected} fields as in the header, found {width}: {quoted(line)}; "
+                "repair the line (is the file cut short?)"
+            )
+
+
+def _numbers(
+    path: Path, block: list[str], numbers: Any, splitter: _Splitter, places: Mapping[str, int], names: list[str]
+) -> NDArray[np.float64]:
+    options: Any = {"delimiter": splitter.separator, "comments": None, "quotechar": '"', "ndmin": 2}
+    try:
+        return np.loadtxt(block, usecols=list(places.values()), **options)
+    except ValueError:  # slowly, to find the line
+        pass
+    rows = np.empty((len(block), len(places)))
+    for row, (number, line) in enumerate(zip(numbers, block, strict=True)):
+        fields = splitter.fields(line)
+        for k, (role, place) in enumerate(places.items()):
+            text = fields[place].strip()
+            if is_number(text):
+                rows[row, k] = float(text)
+            elif role == "particle" and text.lower() in NAMES_OF_NOTHING:
+                rows[row, k] = np.nan
+            elif role in NAMED:
+                raise _NamesInColumn(role)
+            else:
+                raise InputError(
+                    f"{path}, line {number}: expected a number for {role} (column {names[place]!r}), "
+                    f"found {quoted(text)}; {_remedy(text)}"
+                )
+    return rows
+
+
+def _remedy(text: str) -> str:
+    if not text:
+        return "the field is empty: remove or repair the line"
+    if is_number(text.replace(",", ".")):
+        return "write numbers with a decimal point"
+    return "repair the line, or say which column it is: columns={...} (--columns)"
+
+
+def _codes(
+    path: Path, role: str, block: list[str], numbers: Any, splitter: _Splitter, place: int, known: dict[str, int]
+) -> NDArray[np.int64]:
+    """Names of a column as numbers, in the order in which they came."""
+    codes = np.empty(len(block), dtype=np.int64)
+    for row, line in enumerate(block):
+        name = splitter.fields(line)[place].strip()
+        codes[row] = known.setdefault(name, len(known))
+        if "\ufffd" in name:
+            raise InputError(
+                f"{path}, line {numbers[row]}: the {role} {quoted(name)} is not UTF-8; save the file as such"
+            )
+    if role == "species" and len(known) > MOST_SPECIES:
+        raise InputError(
+            f"{path}: more than {MOST_SPECIES:,} different species; is it the right column? columns={{'species': ...}}"
+        )
+    return codes
+
+
+def _without_unnamed(table: Table) -> Table:
+    """Particles without a name keep none: NaN, as in a column of numbers."""
+    names = table.texts.get("particle")
+    if names is not None and (empty := [k for k, name in enumerate(names) if name.lower() in NAMES_OF_NOTHING]):
+        codes = table.columns["particle"].astype(np.float64)
+        codes[np.isin(codes, empty)] = np.nan
+        table.columns["particle"] = codes
+    return table

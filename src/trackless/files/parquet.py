@@ -1,0 +1,121 @@
+"""Parquet files and pandas tables: one particle per row, columns as in CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trackless._errors import InputError
+from trackless.files.columns import Layout, layout
+from trackless.files.extras import needed
+from trackless.files.rows import Table
+from trackless.files.source import check_unpacked, looks_like
+from trackless.files.writing import check_fits_table, rows_of
+from trackless.snapshots import Snapshots
+
+EXTRA = "parquet"
+
+
+def is_data_frame(value: object) -> bool:
+    """Whether this is a pandas table (known by its looks, so that pandas need not be there)."""
+    return hasattr(value, "columns") and hasattr(value, "iloc") and hasattr(value, "index")
+
+
+def table_of(frame: Any, dt: float | None, columns: Mapping[str, str] | None) -> tuple[Table, Layout]:
+    """The columns of a pandas table; an index with a name counts as a column that is not there otherwise."""
+    source = "the table"
+    names = [str(name) for name in frame.columns]
+    index = {str(name): k for k, name in enumerate(frame.index.names) if name is not None and str(name) not in names}
+
+    def values(name: str) -> Any:
+        if name in index:
+            return frame.index.get_level_values(index[name])
+        return frame.iloc[:, names.index(name)]
+
+    found = layout([*names, *index], source, dt, columns)
+    return _table(source, found, lambda name: np.asarray(values(name))), found
+
+
+def read_parquet(path: Path, dt: float | None, columns: Mapping[str, str] | None) -> tuple[Table, Layout]:
+    """Only the columns that are needed are read."""
+    parquet = needed("pyarrow.parquet", EXTRA, path)
+    arrow = needed("pyarrow", EXTRA, path)
+    # a damaged file can make the library complain in many ways; none of them is the user's concern
+    try:
+        with parquet.ParquetFile(path) as file:
+            names = [str(name) for name in file.schema_arrow.names]
+            found = layout(names, path, dt, columns)
+            check_unpacked(path, 8 * file.metadata.num_rows)
+            content = file.read(columns=list(found.names.values()))
+            return _table(str(path), found, lambda name: _column(content.column(name))), found
+    except InputError:
+        raise
+    except (arrow.ArrowException, OSError, ValueError, KeyError, OverflowError, MemoryError, TypeError):
+        kind = looks_like(path)
+        said = kind if kind and "Parquet" not in kind else "it is damaged or cut short; copy or write it again"
+        raise InputError(f"{path}: not a readable Parquet file: {said}") from None
+
+
+def write_parquet(snapshots: Snapshots, path: Path) -> None:
+    """Exact, one group of rows per run."""
+    check_fits_table(snapshots, path)
+    arrow, parquet = needed("pyarrow", EXTRA, path), needed("pyarrow.parquet", EXTRA, path)
+    writer = None
+    try:
+        for columns in rows_of(snapshots):
+            batch = arrow.table(columns)
+            writer = writer or parquet.ParquetWriter(path, batch.schema)
+            writer.write_table(batch)
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+def _column(column: Any) -> NDArray[Any]:
+    if column.null_count and str(column.type).startswith(("int", "uint")):
+        column = column.cast("float64")  # empty becomes NaN
+    return np.asarray(column.to_numpy())
+
+
+def _table(source: str, found: Layout, values: Callable[[str], NDArray[Any]]) -> Table:
+    columns: dict[str, NDArray[Any]] = {}
+    texts: dict[str, list[str]] = {}
+
+    def where(row: int) -> str:
+        return f"row {row} (counted from 0)"
+
+    for role, name in found.names.items():
+        column = values(name)
+        if column.dtype.kind in "iuf" and not (role == "particle" and column.dtype.kind in "iu"):
+            columns[role] = column if column.dtype in (np.float32, np.float64) else column.astype(np.float64)
+        elif column.dtype.kind in "iu":
+            columns[role] = column  # names of particles may be longer than floating-point numbers are exact
+        elif role in ("run", "particle", "species"):
+            columns[role], texts[role] = _coded(column, role)
+        else:
+            try:
+                columns[role] = column.astype(np.float64)
+            except (TypeError, ValueError):
+                raise InputError(
+                    f"{source}: expected numbers in column {name!r}, found type {column.dtype}; convert it, or say "
+                    "which column it is: columns={...} (--columns)"
+                ) from None
+        if columns[role].ndim != 1:
+            raise InputError(f"{source}: column {name!r} does not hold one number per row")
+    return Table(source, columns, where, texts)
+
+
+def _coded(column: NDArray[Any], role: str) -> tuple[NDArray[Any], list[str]]:
+    """Names as numbers; particles without a name are NaN."""
+    known: dict[str, int] = {}
+    missing = np.array([value is None or value != value for value in column.tolist()])
+    texts = ["" if gone else str(value) for value, gone in zip(column.tolist(), missing, strict=True)]
+    codes = np.array([known.setdefault(text, len(known)) for text in texts], dtype=np.float64)
+    if role == "particle":
+        codes[missing] = np.nan
+        return codes, list(known)
+    return codes.astype(np.int64), list(known)
