@@ -187,6 +187,8 @@ def _inside(table: Table, points: Array, sides: tuple[float, ...], outside: floa
     lengths = np.asarray(sides)
     if not (np.isfinite(lengths).all() and (lengths > 0).all()):
         raise InputError(f"{table.source}: expected a box with positive sides, got {sides}; repair the file")
+    if (bad := ~np.isfinite(points).all(axis=1)).any():  # wrapping would hide it
+        raise table.error(np.argmax(bad), "a position is empty, NaN or infinite; remove or repair it")
     beyond = np.maximum(-points, points - lengths) / lengths
     if (far := (beyond > outside).any(axis=1)).any():
         row = int(np.argmax(far))

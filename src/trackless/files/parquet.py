@@ -49,7 +49,7 @@ def read_parquet(path: Path, dt: float | None, columns: Mapping[str, str] | None
         with parquet.ParquetFile(path) as file:
             names = [str(name) for name in file.schema_arrow.names]
             found = layout(names, path, dt, columns)
-            check_unpacked(path, 8 * file.metadata.num_rows)
+            check_unpacked(path, 8 * file.metadata.num_rows * len(found.names))
             content = file.read(columns=list(found.names.values()))
             return _table(str(path), found, lambda name: _column(content.column(name))), found
     except InputError:
