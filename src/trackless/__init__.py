@@ -28,6 +28,7 @@ _HOME = {
     "fit": "fitting",
     "get_threads": "_threads",
     "gradient_errors": "validation",
+    "inspect": "inspection",
     "load": "files",
     "models": "models",
     "read": "files",
@@ -58,6 +59,7 @@ __all__ = [
     "fit",
     "get_threads",
     "gradient_errors",
+    "inspect",
     "load",
     "models",
     "read",
@@ -85,6 +87,7 @@ if TYPE_CHECKING:
     from trackless.files import save as save
     from trackless.files import write as write
     from trackless.fitting import fit as fit
+    from trackless.inspection import inspect as inspect
     from trackless.matching import Matching as Matching
     from trackless.models import Model as Model
     from trackless.moments import Moments as Moments

@@ -1,4 +1,4 @@
-"""The one exception that means "your input", never "our bug"."""
+"""The exception that means "your input", never "our bug"."""
 
 
 class InputError(ValueError):
@@ -12,3 +12,7 @@ class InputError(ValueError):
     >>> issubclass(InputError, ValueError)
     True
     """
+
+
+class TimeStepNeeded(InputError):
+    """The file counts frames or steps, and nobody has said how long one is."""

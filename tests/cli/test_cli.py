@@ -25,7 +25,7 @@ def data_file(tmp_path):
 def test_help_lists_the_commands(tmp_path):
     result = trackless("--help", cwd=tmp_path)
     assert result.returncode == 0
-    for command in ("demo", "simulate", "fit", "benchmark"):
+    for command in ("demo", "simulate", "inspect", "fit", "benchmark"):
         assert command in result.stdout
 
 
@@ -143,9 +143,10 @@ def test_fit_with_other_families(data_file):
         (("fit", "data.npz", "--sigma", 1, "-o", "fit.trackless", "--figure", "a.xyz"), 1, (".png",)),
         (("fit", "data.npz", "--sigma", 1, "--external", "tensor:1000"), 1, ("fewer functions",)),
         (("fit", "x[/bold].csv", "--sigma", 1), 1, ("x[/bold].csv", "no such file")),
-        (("fit", "data.txt", "--sigma", 1), 1, ("data.txt", ".npz")),
+        (("fit", "data.tif", "--sigma", 1), 1, ("data.tif", ".npz")),
         (("simulate", "reference", "-o", "data.npz"), 1, ("exists", "--force")),
-        (("simulate", "reference", "-o", "a.xyz"), 1, ("a.xyz", ".npz")),
+        (("simulate", "reference", "-o", "a.tif"), 1, ("a.tif", ".npz")),
+        (("simulate", "reference", "-o", "a.xyz"), 1, ("a.xyz", "holds one run", ".npz")),
         (("simulate", "nothing", "-o", "a.npz"), 2, ("nothing",)),
         (("simulate", "reference", "-o", "a.npz", "--step", 0.3), 1, ("observe_every", "step")),
         (("simulate", "anisotropic", "-o", "a.npz", "--dim", 3), 1, ("2 dimensions",)),

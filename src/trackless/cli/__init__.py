@@ -13,6 +13,7 @@ from trackless.cli.benchmark import benchmark
 from trackless.cli.common import console, errors
 from trackless.cli.demo import demo
 from trackless.cli.fit import fit
+from trackless.cli.inspect import inspect
 from trackless.cli.reproduce import reproduce
 from trackless.cli.simulate import simulate
 
@@ -22,7 +23,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (demo, simulate, fit, reproduce, benchmark):
+for command in (demo, simulate, inspect, fit, reproduce, benchmark):
     app.command()(command)
 
 

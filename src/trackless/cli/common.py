@@ -26,6 +26,26 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite output files tha
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, nothing else.")]
 
 
+FORMATS = ".npz, .npy, .h5, .csv, .tsv, .txt, .parquet, .lammpstrj, .xyz, .gsd; text also as .gz"
+TimeStep = Annotated[float | None, typer.Option(help="Time between frames (of a step), where the file counts them.")]
+ColumnNames = Annotated[
+    str | None,
+    typer.Option(
+        help="Columns of a table, where their names do not say what they are: x=POSITION_X,y=POSITION_Y,frame=FRAME. "
+        "Also time, z, run, particle, species.",
+        metavar="NAMES",
+        show_default=False,
+    ),
+]
+BoxSides = Annotated[
+    str | None,
+    typer.Option(
+        help="Sides of a periodic box that begins at 0, where the file has none: 10 or 10,20.", metavar="SIDES",
+        show_default=False,
+    ),
+]  # fmt: skip
+
+
 class ModelName(StrEnum):
     """Known-truth models."""
 
@@ -87,3 +107,20 @@ def save_figure(figure: Any, path: Path, force: bool) -> None:
 def check_picture(path: Path) -> None:
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
         raise InputError(f"{path}: expected a picture ending in .png, .pdf or .svg")
+
+
+def read_options(columns: str | None, box: str | None) -> dict[str, Any]:
+    """What --columns and --box say, as tl.read takes it."""
+    options: dict[str, Any] = {}
+    if columns is not None:
+        parts = [part.partition("=") for part in columns.split(",")]
+        if not all(role.strip() and name.strip() for role, _, name in parts):
+            raise typer.BadParameter(f"expected --columns x=NAME,y=NAME,..., got {columns!r}")
+        options["columns"] = {role.strip(): name.strip() for role, _, name in parts}
+    if box is not None:
+        try:
+            sides = [float(side) for side in box.split(",")]
+        except ValueError:
+            raise typer.BadParameter(f"expected --box LENGTH or --box LENGTH,LENGTH,..., got {box!r}") from None
+        options["box"] = sides[0] if len(sides) == 1 else sides
+    return options

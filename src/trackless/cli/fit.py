@@ -11,15 +11,20 @@ from rich.table import Table
 
 from trackless._errors import InputError
 from trackless.cli.common import (
+    FORMATS,
     AsJson,
+    BoxSides,
+    ColumnNames,
     Force,
     ModelName,
     Threads,
+    TimeStep,
     check_picture,
     console,
     job,
     print_coefficients,
     print_json,
+    read_options,
     save_figure,
     say,
 )
@@ -27,7 +32,7 @@ from trackless.cli.methods import Method, Options, noise_intensity, plan
 
 
 def fit(
-    data: Annotated[list[Path], typer.Argument(help="Snapshots: .npz, .npy or .csv; several files are several runs.")],
+    data: Annotated[list[Path], typer.Argument(help=f"Snapshots ({FORMATS}); several files are several runs.")],
     sigma: Annotated[
         str | None,
         typer.Option(
@@ -45,7 +50,9 @@ def fit(
             "names them; sinkhorn, assignment and barycentric guess who is who from frame to frame first."
         ),
     ] = Method.auto,
-    dt: Annotated[float | None, typer.Option(help="Time between frames, where the file counts frames.")] = None,
+    dt: TimeStep = None,
+    columns: ColumnNames = None,
+    box: BoxSides = None,
     external: Annotated[
         str | None,
         typer.Option(
@@ -92,6 +99,7 @@ def fit(
         import trackless as tl
         from trackless.files.atomic import check_target
 
+        options = read_options(columns, box)
         _check_outputs(data, output, figure)
         for target in (output, figure):
             if target is not None:
@@ -103,7 +111,7 @@ def fit(
                 regularization, coupling, route, seed, dynamics, debias,
             )
         )  # fmt: skip
-        snapshots = tl.read(data if len(data) > 1 else data[0], dt=dt)
+        snapshots = tl.read(data if len(data) > 1 else data[0], dt=dt, **options)
         say(as_json, f"{snapshots}\nassumed: {assumed}")
         fitted = estimator.fit(snapshots)
         scores = tl.gradient_errors(fitted, truth, snapshots) if truth is not None else None

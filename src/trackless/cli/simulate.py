@@ -40,7 +40,7 @@ def simulate(
         from trackless.files.atomic import check_target
         from trackless.files.formats import check_writable
 
-        check_writable(check_target(output, force))
+        check_writable(check_target(output, force), runs)
         truth = tl.models.ALL[model.value]()
         data = tl.simulate(
             truth, particles=particles, runs=runs, duration=duration, step=step, observe_every=every, dim=dim,

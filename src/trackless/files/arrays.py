@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trackless._errors import InputError
+from trackless._errors import InputError, TimeStepNeeded
 from trackless.snapshots import Snapshots
 
 VERSION = 2  # 2: species
@@ -108,7 +108,7 @@ def _snapshots(arrays: Mapping[str, Any], path: Path, dt: float | None, box: Any
 def even_times(path: Path, dt: float | None, positions: Any) -> NDArray[np.float64]:
     """Times of an array that has none of its own."""
     if dt is None:
-        raise InputError(f"{path}: the file holds no times; give the time between frames (dt=, --dt)")
+        raise TimeStepNeeded(f"{path}: the file holds no times; give the time between frames (dt=, --dt)")
     if positions.ndim != 4:
         raise InputError(f"{path}: expected positions (runs, times, particles, dim), got shape {positions.shape}")
     return np.arange(positions.shape[1]) * dt

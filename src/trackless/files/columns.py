@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from trackless._errors import InputError
+from trackless._errors import InputError, TimeStepNeeded
 
 AXES = ("x", "y", "z")
 NAMED = ("run", "particle", "species")  # columns that may hold names instead of numbers
@@ -139,5 +139,5 @@ def _choose_clock(
     if use_time and dt is not None:
         raise InputError(f"{source}: the file has a time column, so dt= is not needed; leave it out")
     if not use_time and dt is None:
-        raise InputError(f"{source}: the file counts frames; give the time between them (dt=, --dt)")
+        raise TimeStepNeeded(f"{source}: the file counts frames; give the time between them (dt=, --dt)")
     chosen.pop("frame" if use_time else "time", None)

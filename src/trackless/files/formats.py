@@ -158,11 +158,13 @@ def write(snapshots: Snapshots, path: str | Path, overwrite: bool = False) -> No
             raise InputError(str(error).replace(str(temporary), str(path))) from None
 
 
-def check_writable(path: Path) -> Path:
-    """The path, if its ending is one we write."""
+def check_writable(path: Path, runs: int = 1) -> Path:
+    """The path, if its ending is one we write and the format holds so many runs."""
     known = [ending for ending, one in FORMATS.items() if one.write is not None]
     if path.suffix.lower() not in known:
         raise InputError(f"{path}: cannot write {path.suffix or 'a file without ending'}; known: {', '.join(known)}")
+    if runs > 1 and FORMATS[path.suffix.lower()].trajectory:
+        raise InputError(f"{path}: a file of this format holds one run, not {runs}; write .npz or .h5, or a single run")
     return path
 
 

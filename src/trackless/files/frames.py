@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trackless._errors import InputError
+from trackless._errors import InputError, TimeStepNeeded
 from trackless.files.columns import AXES
 from trackless.files.rows import Table, grouped
 from trackless.snapshots import Snapshots
@@ -152,7 +152,7 @@ def _times(path: Path, frames: list[Frame], dt: float | None) -> Array:
         if any(time is not None for time in given):
             raise InputError(f"{path}: some frames have a time and some have none; give all of them one")
         if dt is None:
-            raise InputError(f"{path}: the file counts steps; give the time of one step (dt=, --dt)")
+            raise TimeStepNeeded(f"{path}: the file counts steps; give the time of one step (dt=, --dt)")
         times = np.array([frame.step for frame in frames], dtype=np.float64) * dt
     bad = ~np.isfinite(times)
     backwards = np.append(False, np.diff(times) <= 0)

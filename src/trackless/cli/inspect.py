@@ -1,0 +1,38 @@
+"""trackless inspect: what is in a file, and what could be learnt from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trackless.cli.common import (
+    FORMATS,
+    AsJson,
+    BoxSides,
+    ColumnNames,
+    TimeStep,
+    console,
+    job,
+    print_json,
+    read_options,
+)
+
+
+def inspect(
+    data: Annotated[list[Path], typer.Argument(help=f"Snapshots ({FORMATS}); several files are several runs.")],
+    dt: TimeStep = None,
+    columns: ColumnNames = None,
+    box: BoxSides = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what is in a file, whether its particles could be tracked, and what a fit could learn."""
+    with job(None, as_json):
+        import trackless as tl
+
+        found = tl.inspect(data if len(data) > 1 else data[0], dt=dt, **read_options(columns, box))
+        if as_json:
+            print_json(found.as_dict())
+            return
+        console.print(str(found), highlight=False, markup=False, soft_wrap=True)

@@ -1,0 +1,275 @@
+"""A first look at a file: what is in it, could it be tracked, and what could a fit learn from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trackless._errors import TimeStepNeeded
+from trackless.accumulation import FEW_BLOCKS
+from trackless.exploration import explore
+from trackless.files import read_with_notes
+from trackless.files.formats import Reading
+from trackless.snapshots import EVEN, Snapshots
+from trackless.space import half_box
+from trackless.spacing import Spacing, spacing
+
+GAP = 1.5  # times the usual interval
+FEW = 8  # blocks, below which error bars are rough
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What :func:`inspect` found; printed, it is a page of sentences.
+
+    Attributes
+    ----------
+    source, format : str
+    columns : dict of str to str
+        Which column of a table was taken for what.
+    ignored : tuple of str
+        Its other columns.
+    runs, snapshots, dim : int
+    snapshots_per_run : (int, int)
+        Fewest and most.
+    times : (float, float)
+        First and last.
+    interval : float or None
+        The usual (median) time between snapshots.
+    even : bool
+        Whether all intervals are the same.
+    gaps : int
+        Intervals longer than 1.5 times the usual one.
+    particles : (int, float, int)
+        Fewest, mean and most in a snapshot.
+    constant_count : bool
+        Whether the number of particles stays the same within every run.
+    species : dict of str to float, or None
+        Mean number of each kind in a snapshot.
+    box : tuple of float or None
+    labeled : bool
+    lower, upper : tuple of float
+        Bounds of all positions.
+    distances : (float, float, float) or None
+        Shortest, median and longest pair distance in a sample of snapshots.
+    step, neighbour : float or None
+        How far particles move between snapshots, and how far apart they are (see :class:`trackless.spacing.Spacing`).
+    description, findings : tuple of str
+        What is in the file, and what follows from it, as sentences.
+    """
+
+    source: str
+    format: str
+    columns: dict[str, str]
+    ignored: tuple[str, ...]
+    runs: int
+    snapshots: int
+    dim: int
+    snapshots_per_run: tuple[int, int]
+    times: tuple[float, float]
+    interval: float | None
+    even: bool
+    gaps: int
+    particles: tuple[int, float, int]
+    constant_count: bool
+    species: dict[str, float] | None
+    box: tuple[float, ...] | None
+    labeled: bool
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+    distances: tuple[float, float, float] | None
+    step: float | None
+    neighbour: float | None
+    description: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "\n".join([*self.description, *(f"- {sentence}" for sentence in self.findings)])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain numbers and sentences."""
+        return asdict(self)
+
+
+def inspect(
+    data: Any,
+    dt: float | None = None,
+    columns: Mapping[str, str] | None = None,
+    box: float | Sequence[float] | None = None,
+) -> Inspection:
+    """Look at a file (several files, a pandas table, or Snapshots) before fitting anything.
+
+    Parameters
+    ----------
+    data : path, pandas.DataFrame, list of them, or Snapshots
+    dt, columns, box
+        As for :func:`trackless.read`; without ``dt`` the times of a file that counts frames are in frames.
+
+    Examples
+    --------
+    >>> import trackless as tl
+    >>> data = tl.simulate(tl.models.reference(), runs=100, duration=0.1, step=1e-2, observe_every=1e-2)
+    >>> found = tl.inspect(data)
+    >>> found.runs, found.particles
+    (100, (10, 10.0, 10))
+    >>> print(found.description[1])
+    100 runs of 11 snapshots, from time 0 to 0.1, one every 0.01
+    """
+    in_frames = False
+    if isinstance(data, Snapshots):
+        reading, source = Reading(data, "Snapshots"), "Snapshots"
+    else:
+        source = _name(data)
+        try:
+            reading = read_with_notes(data, dt, columns, box)
+        except TimeStepNeeded:
+            reading, in_frames = read_with_notes(data, 1.0, columns, box), True
+    found, measured = _numbers(reading, source)
+    findings = [*reading.notes, *_time_findings(found, in_frames), _tracking(found, measured), *_fit_findings(found)]
+    return replace(found, description=tuple(_description(found)), findings=tuple(filter(None, findings)))
+
+
+def _name(data: Any) -> str:
+    if isinstance(data, (str, Path)):
+        return str(data)
+    if isinstance(data, (list, tuple)):
+        return f"{len(data)} files" if len(data) != 1 else _name(data[0])
+    return "the table"
+
+
+def _numbers(reading: Reading, source: str) -> tuple[Inspection, Spacing]:
+    data = reading.snapshots
+    different = range(1 if data.regular else data.runs)
+    explored, measured = explore(data), spacing(data)
+    counts = np.concatenate([data.counts_of(m) for m in different])
+    lengths = [len(data.times_of(m)) for m in different]
+    ends = [(float(data.times_of(m)[0]), float(data.times_of(m)[-1])) for m in different]
+    intervals = data.intervals()
+    usual = float(np.median(intervals)) if len(intervals) else None
+    pairs = explored.distances
+    species = None
+    if data.species is not None:
+        kinds = np.concatenate([data.species_counts_of(m) for m in range(data.runs)]).mean(axis=0)
+        species = dict(zip(data.species, map(float, kinds), strict=True))
+    found = Inspection(
+        source=source,
+        format=reading.format,
+        columns=reading.layout.names if reading.layout is not None else {},
+        ignored=reading.layout.ignored if reading.layout is not None else (),
+        runs=data.runs,
+        snapshots=data.frames,
+        dim=data.dim,
+        snapshots_per_run=(min(lengths), max(lengths)),
+        times=(min(first for first, _ in ends), max(last for _, last in ends)),
+        interval=usual,
+        even=usual is not None and float(np.ptp(intervals)) <= EVEN * usual * len(intervals),
+        gaps=int((intervals > GAP * usual).sum()) if usual is not None else 0,
+        particles=(int(counts.min()), float(counts.mean()), int(counts.max())),
+        constant_count=data.constant_count,
+        species=species,
+        box=data.box,
+        labeled=data.labeled,
+        lower=tuple(map(float, explored.lower)),
+        upper=tuple(map(float, explored.upper)),
+        distances=(float(pairs.min()), float(np.median(pairs)), float(pairs.max())) if len(pairs) else None,
+        step=measured.step,
+        neighbour=measured.neighbour,
+    )
+    return found, measured
+
+
+def _description(found: Inspection) -> list[str]:
+    fewest, most = found.snapshots_per_run
+    each = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
+    pace = "" if found.interval is None else f", one every {found.interval:g}" + ("" if found.even else " (median)")
+    low, mean, high = found.particles
+    particles = f"{high:,}" if low == high else f"{low:,} to {high:,} (mean {mean:.4g})"
+    ranges = ", ".join(
+        f"{axis} {a:.4g} to {b:.4g}" for axis, a, b in zip(_axes(found.dim), found.lower, found.upper, strict=True)
+    )
+    said = [f"{found.source} ({found.format})"]
+    if found.columns:
+        taken = ", ".join(f"{role} from column {name!r}" for role, name in found.columns.items())
+        said.append(taken + (f"; ignored: {', '.join(found.ignored)}" if found.ignored else ""))
+    said += [
+        f"{found.runs:,} run{'s' * (found.runs > 1)} of {each} snapshot{'s' * (most > 1)}, "
+        f"from time {found.times[0]:g} to {found.times[1]:g}{pace}",
+        f"{particles} particle{'s' * (high > 1)} in a snapshot, {'labeled' if found.labeled else 'unlabeled'}, in "
+        + (f"{found.dim} dimensions" if found.dim > 1 else "1 dimension")
+        + (f", periodic box {' x '.join(f'{side:g}' for side in found.box)}" if found.box else ", free space"),
+    ]
+    if found.species is not None:
+        said.append("species: " + ", ".join(f"{name} (mean {mean:.4g})" for name, mean in found.species.items()))
+    said.append(f"positions: {ranges}")
+    if found.distances is not None:
+        low, median, high = found.distances
+        said.append(f"pair distances: {low:.4g} to {high:.4g}, median {median:.4g}")
+    return said
+
+
+def _axes(dim: int) -> list[str]:
+    return list("xyz")[:dim] if dim <= 3 else [f"x{k + 1}" for k in range(dim)]
+
+
+def _time_findings(found: Inspection, in_frames: bool) -> list[str]:
+    said = []
+    if in_frames:
+        said.append("the file counts frames, so that times are in frames here; give the time between them (dt=, --dt)")
+    if found.gaps:
+        gaps = f"{found.gaps:,} interval{'s are' if found.gaps > 1 else ' is'}"
+        said.append(f"{gaps} longer than {GAP:g} times the usual one: snapshots are missing there")
+    return said
+
+
+def _tracking(found: Inspection, measured: Spacing) -> str:
+    if measured.ratio is None:
+        return ""
+    moved = f"particles move {'' if measured.from_labels or measured.ratio < 0.5 else 'at least '}{found.step:.3g}"
+    against = f"{moved} between snapshots and are {found.neighbour:.3g} away from their nearest neighbour"
+    if measured.ratio >= 1:
+        return f"{against}: tracking is hopeless at this interval"
+    if measured.ratio >= 0.5:
+        return f"{against}: tracking would often take one for another"
+    return f"{against}: tracking would work, too"
+
+
+def _fit_findings(found: Inspection) -> list[str]:
+    """What a fit could identify."""
+    if found.snapshots_per_run[0] < 2:
+        some = "a run has" if found.runs > 1 else "there is"
+        return [f"{some} only one snapshot: no change is seen, so nothing can be learnt; leave such runs out"]
+    said = []
+    most = found.particles[2]
+    if most < 2:
+        said.append(
+            "one particle in a snapshot: there is no interaction to learn (interaction=None, --interaction none)"
+        )
+    elif found.distances is not None:
+        farthest = min(found.distances[2], half_box(found.box))
+        beyond = ", half the box" if found.box is not None and farthest < found.distances[2] else ""
+        said.append(
+            f"an interaction can be learnt at distances from {found.distances[0]:.3g} to {farthest:.3g}{beyond}"
+        )
+    if found.distances is not None and found.distances[0] == 0:
+        said.append("two particles are in the same place: has one been detected twice?")
+    if most > 1 and not found.constant_count:
+        said.append(
+            "the number of particles changes within a run: forces must add up instead of being averaged "
+            "(coupling='sum', --coupling sum)"
+        )
+    if found.runs < FEW_BLOCKS:
+        windows = max(1, min(-(-FEW_BLOCKS // found.runs), (found.snapshots_per_run[0] - 1) // 4))
+        trust = "too few to trust them" if found.runs * windows < FEW else "right if the motion forgets within a window"
+        said.append(
+            f"{found.runs} run{'s' * (found.runs > 1)}: {windows} time window{'s' * (windows > 1)} of each serve as "
+            f"blocks for error bars, {trust}"
+        )
+    if "particle" in found.columns and not found.labeled:
+        said.append("not every snapshot holds the same particles, so that their names are not used as labels")
+    if found.labeled:
+        said.append("particles are labeled: estimates that follow them can be compared (--method labeled)")
+    return said
