@@ -7,7 +7,7 @@ dimensions have further, flat directions, which are dropped.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,7 @@ class Frame:
     step: float | None
     sides: tuple[float, ...]
     periodic: tuple[bool, ...]
-    species: Sequence[str] | None = None
+    species: NDArray[np.str_] | None = None
     ids: NDArray[Any] | None = None
     line: int | None = None
     outside: float = np.inf
@@ -103,10 +103,9 @@ def assembled(
     if all(frame.ids is not None for frame in all_frames):
         columns["particle"] = np.concatenate([frame.ids for frame in all_frames if frame.ids is not None])
     if all(frame.species is not None for frame in all_frames):
-        known: dict[str, int] = {}
-        kinds = (known.setdefault(kind, len(known)) for frame in all_frames for kind in frame.species or ())
-        columns["species"] = np.fromiter(kinds, dtype=np.int64, count=len(points))
-        texts["species"] = list(known)
+        kinds = np.concatenate([frame.species for frame in all_frames if frame.species is not None])
+        names, columns["species"] = np.unique(kinds, return_inverse=True)
+        texts["species"] = names.tolist()
     table = Table(str(path), columns, place, texts)
     if any(periodic):
         if not all(periodic):

@@ -77,7 +77,7 @@ def _chunk(file: Any, frame: int, name: str, default: NDArray[Any]) -> NDArray[A
     return default
 
 
-def _types(file: Any, frame: int, count: int, path: Path) -> list[str]:
+def _types(file: Any, frame: int, count: int, path: Path) -> NDArray[np.str_]:
     """The name of each particle's type; in the file names are rows of bytes that end with a zero."""
     rows = np.atleast_2d(_chunk(file, frame, "particles/types", np.frombuffer(b"A\0", dtype=np.uint8)))
     names = [row.astype(np.uint8).tobytes().partition(b"\0")[0].decode("utf-8") for row in rows]
@@ -86,4 +86,4 @@ def _types(file: Any, frame: int, count: int, path: Path) -> list[str]:
         raise InputError(
             f"{path}, frame {frame}: the types do not fit its {count} particles; it is damaged: copy it again"
         )
-    return [names[number] for number in numbers]
+    return np.array([names[number] for number in numbers], dtype=str)

@@ -63,7 +63,7 @@ def _frame(lines: Lines, step: int, time: float | None, count: int, flags: list[
     points, wrapped = _positions(lines, atoms, names, first, lower, sides, periodic)
     ids = lines.integers(atoms, names.index("id"), first) if "id" in names else None
     kinds = next((names.index(name) for name in ("element", "type") if name in names), None)
-    species = [atom.split()[kinds] for atom in atoms] if kinds is not None else None
+    species = np.array([atom.split()[kinds] for atom in atoms]) if kinds is not None else None
     outside = SLACK if wrapped else np.inf
     return Frame(points, time, step, tuple(sides.tolist()), periodic, species, ids, first, outside)
 

@@ -67,7 +67,8 @@ def _frame(lines: Lines, comment: str, count: int, index: int) -> Frame:
     places = _places(properties)
     begin, dim = places["pos"]
     points = lines.numbers(atoms, list(range(begin, begin + dim)), first)
-    species = [atom.split()[places["species"][0]] for atom in atoms] if "species" in places else None
+    kinds = places["species"][0] if "species" in places else None
+    species = np.array([atom.split()[kinds] for atom in atoms]) if kinds is not None else None
     ids = lines.integers(atoms, places["id"][0], first) if "id" in places else None
     step = float(index) if step is None else step
     return Frame(points, time, step, sides[:dim], periodic[:dim], species, ids, first)
