@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -123,6 +123,7 @@ def inspect(
     if isinstance(data, Snapshots):
         reading, source = Reading(data, "Snapshots"), "Snapshots"
     else:
+        data = list(data) if isinstance(data, Iterator) else data  # it may be read twice
         source = _name(data)
         try:
             reading = read_with_notes(data, dt, columns, box)

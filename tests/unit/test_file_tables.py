@@ -280,6 +280,19 @@ def test_wrong_data_frames(changes, message, tmp_path):
         tl.read(tmp_path / "tracks.parquet", dt=0.5)
 
 
+def test_missing_names_in_data_frames():
+    for ids in (pd.array([1, None, 1, None], dtype="Int64"), ["a", None, "a", None], [1.0, np.nan, 1.0, np.nan]):
+        assert not tl.read(trackpy_frame().assign(particle=ids), dt=0.5).labeled
+    whole = trackpy_frame().astype({"particle": "Int64", "frame": "Int64"})
+    assert tl.read(whole, dt=0.5).labeled
+
+
+def test_kinds_in_parquet(tmp_path):
+    frame = trackpy_frame().assign(species=pd.Categorical(["u", "v", "v", "u"]))
+    frame.to_parquet(tmp_path / "tracks.parquet")
+    assert tl.read(tmp_path / "tracks.parquet", dt=0.5).species == ("u", "v")
+
+
 def test_species_of_data_frames():
     for kinds in (["a", "b", "b", "a"], [1, 2, 2, 1], [1.0, 2.0, 2.0, 1.0], pd.Categorical(["u", "v", "v", "u"])):
         data = tl.read(trackpy_frame().assign(species=kinds), dt=0.5)
@@ -309,6 +322,11 @@ def test_species_of_data_frames():
         ("time,x,y\n0,1,2\n0,1\n", None, "line 3: expected 3 fields as in the header, found 2: '0,1'; .*cut short"),
         ("time,x,y\n0,1,2\n0,1,2,3\n", None, "line 3: expected 3 fields as in the header, found 4"),
         ("time,x,y\n0,1,2\n0,1,two\n", None, r"line 3: expected a number for y \(column 'y'\), found 'two'"),
+        (
+            "t,x,y,z\n0,1,2,3\n0,1,2,\n",
+            None,
+            r"line 3: expected a number for z \(column 'z'\), found ''; the field is empty",
+        ),
         ("time,x,y\n0,1_0,2\n", None, r"line 2: expected a number for x \(column 'x'\), found '1_0'"),
         ("time;x;y\n0;1,5;2,5\n", None, "line 2: .* found '1,5'; write numbers with a decimal point"),
         (

@@ -141,6 +141,12 @@ LAMMPS_ERRORS = {
     ),
     "step": (changed("TIMESTEP\n100", "TIMESTEP\nten"), 1.0, "expected a timestep, found 'ten'"),
     "a time in some": ("ITEM: TIME\n1\n" + FRAMES, 1.0, "some frames have a time and some have none"),
+    "section twice": (
+        FRAMES + "ITEM: TIMESTEP\n300\n" + FRAMES,
+        1.0,
+        "line 25: 'ITEM: TIMESTEP' comes twice in a frame",
+    ),
+    "huge step": (changed("TIMESTEP\n100", "TIMESTEP\n1" + 400 * "0"), 1.0, "expected a timestep, found '1000"),
     "other section": (changed("ITEM: BOX", "ITEM: SOCKS"), 1.0, "expected 'ITEM: BOX BOUNDS', found"),
 }
 

@@ -164,6 +164,7 @@ def test_several_files_are_further_runs(tmp_path):
     for k, part in enumerate(regular().split(parts=2)):
         tl.write(part, tmp_path / f"{k}.npz")
     assert_equal(tl.read([tmp_path / "0.npz", str(tmp_path / "1.npz")]), regular())
+    assert_equal(tl.read(tmp_path / f"{k}.npz" for k in range(2)), regular())
 
 
 @pytest.mark.parametrize("ending", ["npz", "npy"])

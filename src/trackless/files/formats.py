@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
@@ -129,12 +129,14 @@ def read_with_notes(
     """The same, and what was decided on the way."""
     if dt is not None and not (isfinite(dt) and dt > 0):
         raise InputError(f"dt: expected a positive time between frames, got {dt!r}")
-    several = isinstance(path, (list, tuple))
-    if several and not path:
+    given: list[Any] = [path]
+    if isinstance(path, Iterable) and not isinstance(path, str) and not parquet.is_data_frame(path):
+        given = list(path)
+    if not given:
         raise InputError("read: expected a path, a table or a list of them, got an empty list")
     with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is found, and said where it is
-        readings = [_read_one(one, dt, columns, box) for one in (path if several else [path])]
-    return _one_kind_is_none(_joined(readings, list(path)) if several else readings[0])
+        readings = [_read_one(one, dt, columns, box) for one in given]
+    return _one_kind_is_none(readings[0] if len(given) == 1 else _joined(readings, given))
 
 
 def write(snapshots: Snapshots, path: str | Path, overwrite: bool = False) -> None:

@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 
 from trackless.files.frames import Array, Frame, assembled
-from trackless.files.source import Lines, quoted
+from trackless.files.source import Lines, is_number, quoted, whole_number
 from trackless.files.writing import frames_of
 from trackless.snapshots import Snapshots
 
 # The simulation wraps atoms only now and then, so that in a dump some are a little outside.
 SLACK = 0.1  # of a side
-MOST_ATOMS = 1 << 40
 DAMAGED = "the file is damaged, or no LAMMPS dump"
 # How positions may be written: endings of the columns x.., y.., z..; scaled by the box; wrapped into it.
 STYLES = (("", False, True), ("s", True, True), ("u", False, False), ("su", True, False))
@@ -34,6 +33,8 @@ def _frames(lines: Lines) -> Iterator[Frame]:
     while (section := _section(lines)) is not None:
         values = {"UNITS": "", "TIME": "", "TIMESTEP": "", "NUMBER OF ATOMS": ""}
         while section in values:
+            if values[section]:
+                raise lines.error(f"'ITEM: {section}' comes twice in a frame; {DAMAGED}")
             values[section] = _next(lines, f"the value of ITEM: {section}").strip()
             section = _section(lines) or ""
         if not section.startswith("BOX BOUNDS"):
@@ -42,7 +43,7 @@ def _frames(lines: Lines) -> Iterator[Frame]:
             if not values[name]:
                 raise lines.error(f"expected 'ITEM: {name}' before the box; {DAMAGED}")
         count = _whole(lines, values["NUMBER OF ATOMS"], "a number of atoms")
-        if not 0 < count < MOST_ATOMS:
+        if count <= 0:
             raise lines.error(f"there are {count} atoms in this frame; remove the frame, or repair the file")
         step = _whole(lines, values["TIMESTEP"], "a timestep")
         time = _number(lines, values["TIME"], "a time") if values["TIME"] else None
@@ -87,17 +88,16 @@ def _next(lines: Lines, what: str) -> str:
 
 
 def _number(lines: Lines, text: str, what: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise lines.error(f"expected {what}, found {quoted(text)}; repair the line") from None
+    if not is_number(text):
+        raise lines.error(f"expected {what}, found {quoted(text)}; repair the line")
+    return float(text)
 
 
 def _whole(lines: Lines, text: str, what: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise lines.error(f"expected {what}, found {quoted(text)}; repair the line") from None
+    value = whole_number(text)
+    if value is None:
+        raise lines.error(f"expected {what}, found {quoted(text)}; repair the line")
+    return value
 
 
 def _box(lines: Lines, flags: list[str]) -> tuple[Array, Array, tuple[bool, ...]]:

@@ -112,10 +112,18 @@ def _table(source: str, found: Layout, values: Callable[[str], NDArray[Any]]) ->
 def _coded(column: NDArray[Any], role: str) -> tuple[NDArray[Any], list[str]]:
     """Names as numbers; particles without a name are NaN."""
     known: dict[str, int] = {}
-    missing = np.array([value is None or value != value for value in column.tolist()])
+    missing = np.array([_is_missing(value) for value in column.tolist()])
     texts = ["" if gone else str(value) for value, gone in zip(column.tolist(), missing, strict=True)]
     codes = np.array([known.setdefault(text, len(known)) for text in texts], dtype=np.float64)
     if role == "particle":
         codes[missing] = np.nan
         return codes, list(known)
     return codes.astype(np.int64), list(known)
+
+
+def _is_missing(value: object) -> bool:
+    """None, NaN or pandas' own sign for nothing, which is equal neither to itself nor not to itself."""
+    try:
+        return value is None or not bool(value == value)
+    except TypeError:
+        return True

@@ -191,7 +191,7 @@ def _check_once(
     pair = pair if by_name is None else by_name[pair]
     pair = np.sort(pair if order is None else order[pair])
     value = table.columns["particle"][pair[0]]
-    name = table.texts["particle"][int(value)] if "particle" in table.texts else f"{value:.17g}"
+    name = table.texts["particle"][int(value)] if "particle" in table.texts else str(value).removesuffix(".0")
     raise table.error(
         pair[1],
         f"particle {name} is in this frame already ({table.where(int(pair[0]))}); remove one, or leave the column out",

@@ -69,6 +69,13 @@ def is_number(text: str) -> bool:
     return text.isascii() and "_" not in text
 
 
+def whole_number(text: str) -> int | None:
+    """A field as a whole number of at most 18 digits, or None."""
+    text = text.strip()
+    digits = text.removeprefix("-")
+    return int(text) if digits.isascii() and digits.isdigit() and len(digits) <= 18 else None
+
+
 def most_unpacked(path: Path) -> int:
     """How many bytes a compressed file may unpack to: 200 times its size, 64 MiB at least and 8 GiB at most."""
     return min(MOST_UNPACKED, max(ALWAYS_UNPACKED, MOST_EXPANSION * path.stat().st_size))
@@ -162,10 +169,10 @@ class Lines:
         values = np.empty(len(rows), dtype=np.int64)
         for k, row in enumerate(rows):
             text = row.split()[column]
-            try:
-                values[k] = int(text)
-            except (ValueError, OverflowError):
-                raise self.error(f"expected a whole number, found {quoted(text)}; repair it", first + k) from None
+            value = whole_number(text)
+            if value is None:
+                raise self.error(f"expected a whole number, found {quoted(text)}; repair it", first + k)
+            values[k] = value
         return values
 
     def _refill(self) -> None:

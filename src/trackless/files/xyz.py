@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from trackless.files.frames import Frame, assembled
-from trackless.files.source import Lines, is_number, quoted
+from trackless.files.source import Lines, is_number, quoted, whole_number
 from trackless.files.writing import frames_of
 from trackless.snapshots import Snapshots
 
@@ -37,10 +37,9 @@ def _frames(lines: Lines) -> Iterator[Frame]:
     for line in lines:
         if not line.strip():  # blank lines at the end are common; anywhere else a number of atoms is missed below
             continue
-        try:
-            count = int(line)
-        except ValueError:
-            raise lines.error(f"expected a number of atoms, found {quoted(line)}; is this an XYZ file?") from None
+        count = whole_number(line)
+        if count is None:
+            raise lines.error(f"expected a number of atoms, found {quoted(line)}; is this an XYZ file?")
         if count <= 0:
             raise lines.error(f"there are {count} atoms in this frame; remove the frame, or repair the file")
         comment = next(lines, None)
