@@ -48,6 +48,7 @@ def _frames(lines: Lines) -> Iterator[Frame]:
         step = _whole(lines, values["TIMESTEP"], "a timestep")
         time = _number(lines, values["TIME"], "a time") if values["TIME"] else None
         yield _frame(lines, step, time, count, section.split()[2:])
+    lines.check_whole()
 
 
 def _frame(lines: Lines, step: int, time: float | None, count: int, flags: list[str]) -> Frame:

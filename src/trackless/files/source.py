@@ -105,7 +105,8 @@ class Lines:
         self.number = 0
         self._waiting: list[str] = []  # lines of the block at hand, in order
         self._next = 0
-        self._blocks = _text_blocks(path)
+        self._unended = False  # whether the last line has no end, known when it has come
+        self._blocks = self._text_blocks()
 
     def __iter__(self) -> Iterator[str]:
         return self
@@ -146,6 +147,14 @@ class Lines:
         """An error about a line, by default the one given last."""
         return InputError(f"{self.path}, line {number or self.number}: {message}")
 
+    def check_whole(self) -> None:
+        """Refuse a file whose last line has no end: a job that was killed leaves half a number there.
+
+        Programs that write trajectories end every line; tables are often edited by hand, so they are not asked.
+        """
+        if self._unended:
+            raise self.error("the file ends within a line: it is cut short, or lacks its last line end; add it")
+
     def check_fields(self, rows: list[str], expected: int, first: int, names: str) -> None:
         """Refuse rows that have not so many fields separated by white space; ``first`` is the line of the first."""
         for k, row in enumerate(rows):
@@ -179,29 +188,32 @@ class Lines:
         self._waiting = next(self._blocks)
         self._next = 0
 
-
-def _text_blocks(path: Path) -> Iterator[list[str]]:
-    """Lines of a text file in any convention of line ends, in lists of about BLOCK bytes."""
-    gzipped = path.suffix.lower() == ".gz"
-    if not gzipped and (kind := looks_like(path)):
-        raise InputError(f"{path}: expected text, but {kind}")
-    expected = -(-path.stat().st_size // BLOCK) * (4 if gzipped else 1)
-    rest, first = b"", True
-    for block in _progress.track(_bytes_of(path, gzipped), "reading", total=expected):
-        if first and b"\0" in block[:4096]:
-            raise InputError(f"{path}: expected text, but it holds binary data; give it the ending of its format")
-        if first and block.startswith(b"\xef\xbb\xbf"):
-            block = block[3:]
-        first = False
-        whole, end, rest = _cut(rest + block)
-        if len(rest) > LONGEST_LINE:
-            raise InputError(f"{path}: a line is longer than {LONGEST_LINE:,} bytes; this is not a file of positions")
-        if end:
-            yield _split(whole)
-    if first:
-        raise InputError(f"{path}: it is empty; give a file with positions")
-    if rest:
-        yield _split(rest)
+    def _text_blocks(self) -> Iterator[list[str]]:
+        """Lines of a text file in any convention of line ends, in lists of about BLOCK bytes."""
+        path = self.path
+        gzipped = path.suffix.lower() == ".gz"
+        if not gzipped and (kind := looks_like(path)):
+            raise InputError(f"{path}: expected text, but {kind}")
+        expected = -(-path.stat().st_size // BLOCK) * (4 if gzipped else 1)
+        rest, first = b"", True
+        for block in _progress.track(_bytes_of(path, gzipped), "reading", total=expected):
+            if first and b"\0" in block[:4096]:
+                raise InputError(f"{path}: expected text, but it holds binary data; give it the ending of its format")
+            if first and block.startswith(b"\xef\xbb\xbf"):
+                block = block[3:]
+            first = False
+            whole, end, rest = _cut(rest + block)
+            if len(rest) > LONGEST_LINE:
+                raise InputError(
+                    f"{path}: a line is longer than {LONGEST_LINE:,} bytes; this is not a file of positions"
+                )
+            if end:
+                yield _split(whole)
+        if first:
+            raise InputError(f"{path}: it is empty; give a file with positions")
+        if rest:
+            self._unended = not rest.endswith(b"\r")
+            yield _split(rest)
 
 
 def _cut(text: bytes) -> tuple[bytes, bytes, bytes]:

@@ -47,6 +47,7 @@ def _frames(lines: Lines) -> Iterator[Frame]:
             raise lines.error("the file ends before the comment of a frame; it is cut short: copy it again")
         yield _frame(lines, comment, count, index)
         index += 1
+    lines.check_whole()
 
 
 def _frame(lines: Lines, comment: str, count: int, index: int) -> Frame:
