@@ -358,7 +358,7 @@ def _exact(context: Context, dt: float) -> dict[str, Array]:
     errors = {}
     for size in (s for s in context.protocol.sizes if s >= 100):
         rows = []
-        for trial in range(min(context.protocol.trials, TRIALS)):
+        for trial in range(context.protocol.best_trials):
             seed = seed_of("zero_gap", "reference", trial) + round(1e6 * dt) + size
             data = simulate(model, runs=size, step=dt, observe_every=dt, seed=seed)
             rows.append(gradient_errors(settings.fit(data), model, metric))
