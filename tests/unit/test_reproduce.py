@@ -9,10 +9,11 @@ from matplotlib.figure import Figure
 
 import trackless as tl
 from trackless.reproduce import EXPERIMENTS, page, runner
-from trackless.reproduce.comparison import Cell, Contest
+from trackless.reproduce.comparison import Cell, Contest, protocol_table
 from trackless.reproduce.pool import METHODS, pool_errors, pool_moments
 from trackless.reproduce.protocol import QUICK, Context, Part, chunks, seed_of
 from trackless.reproduce.published import SOURCES, Published, _rows, published
+from trackless.reproduce.readings import most_likely
 from trackless.reproduce.sample_size import _sets, _together
 from trackless.reproduce.sections import Claim, Section, Table
 from trackless.reproduce.store import Store
@@ -152,6 +153,32 @@ def test_a_contest_is_won_by_the_better_or_the_equal():
     contest = Contest("reference", 0.1, "door", "external", Published(1.05, 0.4), "network", ours)
     assert contest.won
     assert not contest._replace(ours=ours + 1).won
+
+
+def test_cells_that_differ_have_a_numbered_reason():
+    theirs = Published(10.0, 0.3)
+    cells = [
+        Cell("reference", 0.1, method, role, theirs, np.array([mean, mean + 0.2]))
+        for method, mean in (("labeled", 10.0), ("sinkhorn", 15.0))
+        for role in ("external", "interaction")
+    ]
+    reasons = {("reference", "labeled"): "Not asked for.", ("", "sinkhorn"): "Because."}
+    table = protocol_table("t", "T", cells, reasons)
+    assert [row[5] for row in table.rows] == ["", "+15.4 (1)"]
+    assert "(1) Because." in table.note
+    assert "Not asked for" not in table.note
+
+
+def test_partners_may_be_shared():
+    generator = np.random.default_rng(1)
+    before = generator.standard_normal((40, 5, 2))
+    after = before + 1e-3 * generator.standard_normal(before.shape)
+    order = np.array([generator.permutation(5) for _ in range(40)])
+    mixed = np.take_along_axis(after, order[..., None], axis=1)
+    found = most_likely(before, mixed, 1e-3)
+    assert (np.take_along_axis(order, found, axis=1) == np.arange(5)).all()  # hardly moved: the right ones
+    far = most_likely(before, generator.standard_normal(before.shape), 1.0)
+    assert any(len(set(row)) < 5 for row in far.tolist())
 
 
 def test_the_page_has_what_was_computed(tmp_path):

@@ -16,20 +16,22 @@ from trackless.reproduce.comparison import (
 )
 from trackless.reproduce.method_comparison import mean_of
 from trackless.reproduce.protocol import BOUNDARY, Context, Part
+from trackless.reproduce.readings import reading_parts, reasons_of
 from trackless.reproduce.sections import Claim, Section
 
 TITLE = "Boundary tests (Table 4)"
 
 
 def parts(context: Context) -> list[Part]:
-    return comparison_parts(context, *BOUNDARY)
+    return [*comparison_parts(context, *BOUNDARY), *reading_parts(context, *BOUNDARY)]
 
 
 def section(context: Context) -> Section:
     cells = [cell for name in BOUNDARY for cell in cells_of(context, "boundary", name)]
     contests = [contest for name in BOUNDARY for contest in contests_of(context, "boundary", name)]
+    reasons = reasons_of(context, "boundary", *BOUNDARY)
     tables = (
-        protocol_table("boundary", "Under the paper's protocol: left rule, all snapshots", cells, {}),
+        protocol_table("boundary", "Under the paper's protocol: left rule, all snapshots", cells, reasons),
         contest_table("boundary_best", "At its best", contests),
     )
     text = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -114,7 +114,8 @@ def contests_of(context: Context, table: str, name: str) -> list[Contest]:
 
 def protocol_table(name: str, title: str, cells: list[Cell], reasons: Mapping[tuple[str, str], str]) -> Table:
     """Paper and ours side by side; cells that differ are marked with the number of their reason."""
-    numbers = {key: k + 1 for k, key in enumerate(reasons)}
+    asked = dict.fromkeys(_reason(c, reasons) for c in cells if np.isfinite(c.off) and not c.agrees)
+    numbers = {key: k + 1 for k, key in enumerate(key for key in asked if key is not None)}
     rows = []
     for model, dt, method in dict.fromkeys((c.model, c.interval, c.method) for c in cells):
         pair = [c for c in cells if (c.model, c.interval, c.method) == (model, dt, method)]
@@ -187,5 +188,10 @@ def _paper(number: Published | None) -> str:
 def _verdict(cell: Cell, numbers: Mapping[tuple[str, str], int]) -> str:
     if not np.isfinite(cell.off) or cell.agrees:
         return ""
-    reason = numbers.get((cell.model, cell.method)) or numbers.get(("", cell.method))
-    return f"{cell.off:+.1f}" + (f" ({reason})" if reason else "")
+    reason = _reason(cell, numbers)
+    return f"{cell.off:+.1f}" + (f" ({numbers[reason]})" if reason is not None else "")
+
+
+def _reason(cell: Cell, known: Collection[tuple[str, str]]) -> tuple[str, str] | None:
+    """Where the reason for a cell is found: that of its model and method, or of its method everywhere."""
+    return next((key for key in ((cell.model, cell.method), ("", cell.method)) if key in known), None)

@@ -20,6 +20,7 @@ from trackless.reproduce.comparison import (
     shares,
 )
 from trackless.reproduce.protocol import Context, Part
+from trackless.reproduce.readings import reading_parts, reasons_of
 from trackless.reproduce.sections import Claim, Section
 
 TITLE = "Method comparison (Table 2)"
@@ -27,14 +28,15 @@ MARKERS = {"labeled": "o", "self_test": "s", "sinkhorn": "^", "network": "D"}
 
 
 def parts(context: Context) -> list[Part]:
-    return comparison_parts(context, "reference")
+    return [*comparison_parts(context, "reference"), *reading_parts(context, "reference")]
 
 
 def section(context: Context) -> Section:
     cells = cells_of(context, "method_comparison", "reference")
     contests = contests_of(context, "method_comparison", "reference")
+    reasons = reasons_of(context, "method_comparison", "reference")
     tables = (
-        protocol_table("method_comparison", "Under the paper's protocol: left rule, all snapshots", cells, {}),
+        protocol_table("method_comparison", "Under the paper's protocol: left rule, all snapshots", cells, reasons),
         contest_table("method_comparison_best", "At its best", contests),
     )
     text = (

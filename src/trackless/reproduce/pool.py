@@ -26,23 +26,25 @@ METHODS = ("labeled", "self_test", "sinkhorn")
 GROUP = 10  # runs whose moments are kept together
 
 
-def pool_parts(context: Context, *names: str) -> list[Part]:
-    """What has to be computed before moments can be asked for."""
+def pool_parts(context: Context, *names: str, start: float = 0.0) -> list[Part]:
+    """What has to be computed before moments can be asked for; snapshots before ``start`` are not seen."""
     return [
         Part(
-            f"{name}, trial {trial + 1}: moments",
-            context.store.has(*_keys(context, name, trial).values()),
-            partial(pool_moments, context, name, trial),
+            f"{name}, trial {trial + 1}: moments" + (f" from t = {start:g} on" if start else ""),
+            context.store.has(*_keys(context, name, trial, start).values()),
+            partial(pool_moments, context, name, trial, start),
         )
         for name in names
         for trial in range(context.protocol.trials)
     ]
 
 
-def pool_moments(context: Context, name: str, trial: int) -> dict[tuple[str, float], Moments]:
+def pool_moments(
+    context: Context, name: str, trial: int, start: float = 0.0
+) -> dict[tuple[str, float], Moments]:  # fmt: skip
     """Moments of one trial on the oracle functions, by method and interval."""
-    keys = _keys(context, name, trial)
-    found = context.store.results(list(keys.values()), partial(_simulated, context, name, trial))
+    keys = _keys(context, name, trial, start)
+    found = context.store.results(list(keys.values()), partial(_simulated, context, name, trial, start))
     return {cell: found[key] for cell, key in keys.items()}
 
 
@@ -53,32 +55,34 @@ def estimator(method: str, quadrature: str = "left") -> LeastSquares:
     return SinkhornMLE(sigma=1.0) if method == "sinkhorn" else SelfTest(sigma=1.0, quadrature=quadrature)
 
 
-def pool_errors(context: Context, name: str) -> dict[tuple[str, float], NDArray[np.float64]]:
+def pool_errors(context: Context, name: str, start: float = 0.0) -> dict[tuple[str, float], NDArray[np.float64]]:
     """Gradient errors in % of every trial, (trials, 2: V and Phi), by method and interval."""
     model, metric = model_of(name), metric_of(context, name)
     errors: dict[tuple[str, float], list] = {}
     for trial in range(context.protocol.trials):
-        for cell, moments in pool_moments(context, name, trial).items():
+        for cell, moments in pool_moments(context, name, trial, start).items():
             fitted = estimator(cell[0]).fit(moments)
             errors.setdefault(cell, []).append(gradient_errors(fitted, model, metric))
     return {cell: 100 * np.array(rows) for cell, rows in errors.items()}
 
 
-def _keys(context: Context, name: str, trial: int) -> dict[tuple[str, float], str]:
+def _keys(context: Context, name: str, trial: int, start: float) -> dict[tuple[str, float], str]:
     cells = [(method, dt) for method in METHODS for dt in context.protocol.intervals_of(name)]
-    return {(method, dt): f"pool-{name}-{trial:02d}-{method}-{dt:g}" for method, dt in cells}
+    later = f"-from-{start:g}" if start else ""
+    return {(method, dt): f"pool-{name}-{trial:02d}-{method}-{dt:g}{later}" for method, dt in cells}
 
 
-def _simulated(context: Context, name: str, trial: int) -> dict[str, Moments]:
+def _simulated(context: Context, name: str, trial: int, start: float) -> dict[str, Moments]:
     protocol, model = context.protocol, model_of(name)
     bases = closed_on_metric(context, name)
     matchings = {"labeled": Matching("labels"), "self_test": None, "sinkhorn": Matching("sinkhorn", sigma=1.0)}
     sums: dict[str, Moments] = {}
     finest = min(protocol.intervals_of(name))
     for piece in chunks(model, protocol.runs, finest, seed_of("pool", name, trial), step=protocol.step):
-        for (method, dt), key in _keys(context, name, trial).items():
+        seen = piece.between(start, np.inf)
+        for (method, dt), key in _keys(context, name, trial, start).items():
             moments = accumulate(
-                piece.every(round(dt / finest)), *bases, windows=1, blocks=max(1, piece.runs // GROUP),
+                seen.every(round(dt / finest)), *bases, windows=1, blocks=max(1, piece.runs // GROUP),
                 matching=matchings[method],
             )  # fmt: skip
             sums[key] = sums[key] + moments if key in sums else moments
