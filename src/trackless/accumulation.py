@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from trackless import _progress, _threads
 from trackless._errors import InputError
 from trackless._kernels.moments import accumulate_task
-from trackless.basis import Basis
+from trackless.basis import Basis, families_of
 from trackless.exploration import explore
 from trackless.matching import Matching, Tally
 from trackless.moments import Moments, block_bytes, bounded_blocks, pair_rule
-from trackless.pieces import Task, batches, block_cuts, spans, tasks
+from trackless.pieces import Task, batches, block_cuts, loaded, spans, tasks
 from trackless.quadrature import RULES, STRIDES
 from trackless.snapshots import Snapshots
 from trackless.space import half_box, side_lengths
-from trackless.tables import RadialTable, TensorTable, by_direction, empty_table
+from trackless.tables import Families, RadialTable, TensorTable
 
 Array = NDArray[np.float64]
 MOST_BYTES = 2_000_000_000  # moments of one block may not be larger
@@ -72,21 +72,12 @@ def accumulate(
     if interaction is not None:
         _check_cutoff(interaction, snapshots)
     matching = matching.resolved(snapshots) if matching is not None else None
-    tables = tables_of((external, interaction), snapshots.dim, per_direction)
-    parts = len(tables[0].noise)
-    moments = _empty(snapshots, external, interaction, coupling, windows, blocks, matching, parts)
+    families = families_of(external, interaction, snapshots.dim, per_direction)
+    moments = _empty(snapshots, external, interaction, coupling, windows, blocks, matching, families.parts)
     work = list(batches(tasks(snapshots, block_cuts(snapshots.runs, moments.blocks), moments.windows)))
     for batch in _progress.track(work, "accumulating", len(work)):
-        _add_batch(moments, snapshots, batch, tables, matching)
+        _add_batch(moments, snapshots, batch, families, matching)
     return moments
-
-
-def tables_of(
-    bases: tuple[Basis | None, ...], dim: int, per_direction: bool = False
-) -> tuple[RadialTable | TensorTable, ...]:
-    """What kernels read of two families, or of none."""
-    found = tuple(basis.table(dim) if basis is not None else empty_table(dim) for basis in bases)
-    return tuple(by_direction(table) for table in found) if per_direction else found
 
 
 def closed_bases(
@@ -209,62 +200,46 @@ class Sums(NamedTuple):
 
 
 def _add_batch(
-    moments: Moments,
-    snapshots: Snapshots,
-    batch: list[Task],
-    tables: tuple[RadialTable | TensorTable, ...],
-    matching: Matching | None,
+    moments: Moments, snapshots: Snapshots, batch: list[Task], families: Families, matching: Matching | None
 ) -> None:
-    work = partial(_run_task, snapshots=snapshots, coupling=moments.coupling, tables=tables, matching=matching)
+    work = partial(_run_task, snapshots=snapshots, coupling=moments.coupling, families=families, matching=matching)
     for task, sums in zip(batch, _threads.each(work, batch), strict=True):
         for name, values in sums._asdict().items():
             total = getattr(moments, name)[task.slot]
             total += values
 
 
-def _run_task(
-    task: Task,
-    snapshots: Snapshots,
-    coupling: str,
-    tables: tuple[RadialTable | TensorTable, ...],
-    matching: Matching | None,
-) -> Sums:
-    external, interaction = tables
+def _run_task(task: Task, snapshots: Snapshots, coupling: str, families: Families, matching: Matching | None) -> Sums:
     piece, runs = task.piece, task.runs
-    counts = np.array([snapshots.counts_of(m)[piece.first : piece.last + 1] for m in runs])
-    points = np.concatenate([snapshots.points_of(m, piece.first, piece.last) for m in runs])
-    points = np.ascontiguousarray(points, dtype=np.float64)
+    points, starts, counts, scales = loaded(task, snapshots, coupling)
     frames = counts.shape[1]
-    starts = np.concatenate([[0], np.cumsum(counts)])
-    scales = 1.0 / np.maximum(counts.ravel(), 1) if coupling == "mean" else np.ones(counts.size)
     # class by class, run by run: equal weights follow each other
     entry = (np.arange(len(runs))[:, None] * frames + piece.order).ravel()
     class_of = np.tile(piece.class_of, len(runs))
     by_class = np.argsort(class_of, kind="stable")
-    energy = np.zeros((counts.size, external.size + interaction.size))
-    centered = _at_centre(points, starts, external)
+    sizes = families.external_size, families.interaction_size
+    energy = np.zeros((counts.size, sum(sizes)))
+    centered = _at_centre(points, starts, families)
     coincident = np.zeros(counts.size, dtype=bool)
-    moved, matched, tally = _followed(task, snapshots, points, starts, matching)
+    offsets = np.append(starts[:, 0], starts[-1, -1])
+    moved, matched, tally = _followed(task, snapshots, points, offsets, matching)
     quadratic, pair, diffusion, work = accumulate_task(
         points, starts, scales, side_lengths(snapshots.box, snapshots.dim), entry[by_class], class_of[by_class],
-        piece.weights, _flat(pair_rule(matching is not None)), external, interaction, energy, coincident, moved,
-        matched,
+        piece.weights, _flat(pair_rule(matching is not None)), families, energy, coincident, moved, matched,
     )  # fmt: skip
     if not np.isfinite(energy).all():
         snapshots.check_finite()
         raise InputError("a basis function is not finite at some particle or pair; check the family's functions")
-    _check_tips(task, centered, external, "a particle lies at the centre")
-    _check_tips(task, coincident, interaction, "two particles coincide")
+    _check_tips(task, centered, families.external, "a particle lies at the centre")
+    _check_tips(task, coincident, families.interaction, "two particles coincide")
     usual = np.array([snapshots.usual_counts(m) for m in runs])
     by_run = energy.reshape(len(runs), frames, -1)
-    first, last = (
-        by_run[:, i] * usual_size(counts[:, i, None], usual, external.size, interaction.size) for i in (0, -1)
-    )
+    first, last = (by_run[:, i] * usual_size(counts[:, i, None], usual, *sizes) for i in (0, -1))
     change = (last * piece.closes - first * piece.opens).sum(axis=0)
     if matching is not None:  # the particles that were followed stand for their snapshot
-        counts = np.diff(np.concatenate([[0.0], np.cumsum(matched)])[starts]).reshape(counts.shape)
+        counts = np.diff(np.concatenate([[0.0], np.cumsum(matched)])[offsets]).reshape(counts.shape)
     weight = np.bincount(piece.class_of, counts.sum(axis=0)[piece.order], len(piece.weights)) @ piece.weights
-    size = external.size + interaction.size
+    size = sum(sizes)
     shape = (len(STRIDES), len(RULES))
     return Sums(
         quadratic.reshape(*shape, size, size),
@@ -321,22 +296,30 @@ def usual_size(n: NDArray[np.int64], usual: Array, external: int, interaction: i
     return np.concatenate([np.repeat(single, external, axis=1), np.repeat(pairs, interaction, axis=1)], axis=1)
 
 
-def _at_centre(points: Array, starts: NDArray[np.int64], table: RadialTable | TensorTable) -> NDArray[np.bool_]:
+def _at_centre(points: Array, starts: NDArray[np.int64], families: Families) -> NDArray[np.bool_]:
     """Whether a particle of each snapshot lies where distances are measured from."""
-    if not (isinstance(table, RadialTable) and _slopes_at_zero(table).any()):
-        return np.zeros(len(starts) - 1, dtype=bool)
-    at = np.flatnonzero((points == table.origin).all(axis=1))
-    return np.histogram(at, starts)[0] > 0
+    found = np.zeros(len(starts), dtype=bool)
+    for kind, table in enumerate(families.external):
+        if _has_tip(table):
+            at = np.flatnonzero((points == table.origin).all(axis=1))
+            place = np.searchsorted(starts[:, 0], at, side="right") - 1
+            of_kind = (starts[place, kind] <= at) & (at < starts[place, kind + 1])
+            found[place[of_kind]] = True
+    return found
 
 
-def _check_tips(task: Task, found: NDArray[np.bool_], table: RadialTable | TensorTable, what: str) -> None:
-    if found.any() and isinstance(table, RadialTable) and _slopes_at_zero(table).any():
+def _check_tips(task: Task, found: NDArray[np.bool_], tables: tuple, what: str) -> None:
+    if found.any() and any(_has_tip(table) for table in tables):
         run, frame = divmod(int(np.argmax(found)), task.piece.last - task.piece.first + 1)
         raise InputError(
             f"{what} in run {task.runs[run]}, frame {task.piece.first + frame}, where a function with "
             "a slope at r = 0 has no Laplacian; remove the particle, or use functions that are flat at 0 "
             "(tl.RadialSplines(..., flat_center=True))"
         )
+
+
+def _has_tip(table: RadialTable | TensorTable) -> bool:
+    return isinstance(table, RadialTable) and bool(_slopes_at_zero(table).any())
 
 
 def _slopes_at_zero(table: RadialTable) -> NDArray[np.bool_]:

@@ -26,17 +26,17 @@ from scipy.linalg import block_diag, solve_triangular
 from trackless import _progress, _threads
 from trackless._errors import InputError
 from trackless._kernels.energies import energy_series
-from trackless.accumulation import FEW_BLOCKS, tables_of, usual_size
-from trackless.basis import Basis, RadialFunctions
+from trackless.accumulation import FEW_BLOCKS, usual_size
+from trackless.basis import Basis, RadialFunctions, families_of
 from trackless.exploration import explore
 from trackless.intensity import Sigma
-from trackless.pieces import Task, batches, block_cuts, spans, tasks
+from trackless.pieces import Task, batches, block_cuts, loaded, spans, tasks
 from trackless.potentials import RadialSum
 from trackless.quadrature import RULES, STRIDES, rule_named
 from trackless.shapes import Gaussian, Power
 from trackless.snapshots import Snapshots
 from trackless.space import half_box, side_lengths
-from trackless.tables import PolynomialTable, RadialTable, by_direction, empty_table, one_noise
+from trackless.tables import Families, PolynomialTable, RadialTable, by_direction, empty_table, one_kind, one_noise
 
 Array = NDArray[np.float64]
 WINDOWS = 8
@@ -54,9 +54,8 @@ class Tests:
 
     Attributes
     ----------
-    external : PolynomialTable or RadialTable
-        Polynomials of the coordinates; none in a periodic box.
-    interaction : RadialTable
+    families : Families
+        Polynomials of the coordinates (none in a periodic box), and functions of distances.
     steady : (E,) bool
         Which of them are so smooth that their quadratic variation is looked at.
     along : (E,) int
@@ -64,8 +63,7 @@ class Tests:
     names : tuple of str
     """
 
-    external: PolynomialTable | RadialTable
-    interaction: RadialTable
+    families: Families
     steady: NDArray[np.bool_]
     along: NDArray[np.int64]
     names: tuple[str, ...]
@@ -86,7 +84,7 @@ def tests_for(snapshots: Snapshots, per_direction: bool, quadratic: bool) -> Tes
         along = [*range(dim), *(k if k == m else -1 for k, m in products)]
         external = PolynomialTable(np.ascontiguousarray(origin), scale or 1.0, len(names), one_noise(dim))
     pairs: list[str] = []
-    interaction = empty_table(dim)
+    interaction, reach = empty_table(dim), half_box(snapshots.box)
     if max(snapshots.counts_of(0)) > 1 and not (quadratic and snapshots.box is not None):
         family, pairs = _pair_functions(snapshots, quadratic)
         interaction = family.adapted(explored, "interaction").table(dim)
@@ -94,7 +92,7 @@ def tests_for(snapshots: Snapshots, per_direction: bool, quadratic: bool) -> Tes
     if per_direction:
         external, interaction = by_direction(external), by_direction(interaction)
     every = np.array(along + [-1] * len(pairs), dtype=np.int64)
-    return Tests(external, interaction, steady, every, (*names, *pairs))  # type: ignore[arg-type]
+    return Tests(one_kind(external, interaction, reach), steady, every, (*names, *pairs))
 
 
 def _pair_functions(snapshots: Snapshots, quadratic: bool) -> tuple[Basis, list[str]]:
@@ -190,9 +188,9 @@ def balance(
     tests = tests_for(snapshots, per_direction, quadratic=False)
     if len(tests.names) == 0:
         raise InputError("no test function fits these data: one particle in a periodic box has no energy to look at")
-    tables = tables_of((external, interaction), snapshots.dim, per_direction)
+    families = families_of(external, interaction, snapshots.dim, per_direction)
     of_task = partial(
-        _sums, snapshots=snapshots, coupling=coupling, tables=tables, tests=tests, coef=np.ascontiguousarray(coef),
+        _sums, snapshots=snapshots, coupling=coupling, families=families, tests=tests, coef=np.ascontiguousarray(coef),
         rule=RULES.index(rule_named(quadrature)),
     )  # fmt: skip
     return collected(snapshots, tests, coef.shape, cuts, of_task)
@@ -212,7 +210,7 @@ def collected(
     if cuts is None:
         cuts = block_cuts(snapshots.runs, min(snapshots.runs, BLOCKS))
     kept = len(cuts) - 1
-    parts = len(tests.external.noise)
+    parts = tests.families.parts
     strata = kept if kept >= FEW_BLOCKS else kept * windows
     result = Balance(
         tests=tests,
@@ -238,28 +236,23 @@ def collected(
 
 
 def _sums(
-    task: Task, snapshots: Snapshots, coupling: str, tables: tuple, tests: Tests, coef: Array, rule: int
+    task: Task, snapshots: Snapshots, coupling: str, families: Families, tests: Tests, coef: Array, rule: int
 ) -> dict[str, Array]:
     piece, runs = task.piece, task.runs
-    counts = np.array([snapshots.counts_of(m)[piece.first : piece.last + 1] for m in runs])
-    points = np.ascontiguousarray(
-        np.concatenate([snapshots.points_of(m, piece.first, piece.last) for m in runs]), dtype=np.float64
-    )
+    points, starts, counts, scales = loaded(task, snapshots, coupling)
     frames = counts.shape[1]
-    starts = np.concatenate([[0], np.cumsum(counts)])
-    scales = 1.0 / np.maximum(counts.ravel(), 1) if coupling == "mean" else np.ones(counts.size)
     weights = np.zeros((frames, len(STRIDES)))
     weights[piece.order] = piece.weights.reshape(-1, len(STRIDES), len(RULES))[piece.class_of][:, :, rule]
-    parts = len(tests.external.noise)
+    parts = tests.families.parts
     gram = np.zeros((counts.size, parts, len(tests.names), len(tests.names)))
     cross = np.zeros((parts, len(tests.names), coef.shape[1]))
     energy, diffusion, power = energy_series(
-        points, starts, scales, side_lengths(snapshots.box, snapshots.dim), tables[0], tables[1], coef, tests.external,
-        tests.interaction, 0.0, np.tile(weights[:, 0], len(runs)), gram, cross,
+        points, starts, scales, side_lengths(snapshots.box, snapshots.dim), families, coef, tests.families, 0.0,
+        np.tile(weights[:, 0], len(runs)), gram, cross,
     )  # fmt: skip
     shape = (len(runs), frames)
     energy, diffusion, power, gram = (a.reshape(*shape, *a.shape[1:]) for a in (energy, diffusion, power, gram))
-    sizes = tests.external.size, tests.interaction.size
+    sizes = tests.families.external_size, tests.families.interaction_size
     usual = np.array([snapshots.usual_counts(m) for m in runs])
     first, last = (energy[:, i] * usual_size(counts[:, i, None], usual, *sizes) for i in (0, -1))
     sums = {

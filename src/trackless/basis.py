@@ -27,7 +27,16 @@ from trackless.potentials import (
     as_radial,
 )
 from trackless.shapes import Gaussian
-from trackless.tables import RadialTable, TensorTable, radial_table, tabulated
+from trackless.tables import (
+    Families,
+    RadialTable,
+    TensorTable,
+    by_direction,
+    empty_table,
+    one_kind,
+    radial_table,
+    tabulated,
+)
 
 Role = Literal["external", "interaction"]
 Center = tuple[float, ...] | Literal["mean"] | None
@@ -65,6 +74,14 @@ class Basis(ABC):
     @abstractmethod
     def combine(self, coef: ArrayLike) -> Potential:
         """The potential with these coefficients."""
+
+
+def families_of(external: Basis | None, interaction: Basis | None, dim: int, per_direction: bool = False) -> Families:
+    """Two closed families, or none, as kernels read them; ``per_direction`` keeps diffusion terms apart."""
+    tables = [basis.table(dim) if basis is not None else empty_table(dim) for basis in (external, interaction)]
+    if per_direction:
+        tables = [by_direction(table) for table in tables]
+    return one_kind(tables[0], tables[1], getattr(interaction, "cutoff", None) or np.inf)
 
 
 def placed(potential: RadialPotential, center: Center) -> RadialPotential:

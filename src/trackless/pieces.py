@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,6 +113,32 @@ def _cut(times: Array, begin: int, end: int, length: int) -> list[Piece]:
         order = np.argsort(classes, kind="stable")
         pieces.append(Piece(first, last, order, classes[order], table[kept], first == begin, last == end))
     return pieces
+
+
+class Loaded(NamedTuple):
+    """The snapshots of a task, run by run, as kernels read them."""
+
+    points: Array
+    """(P, dim): all positions, one snapshot after the other, each sorted by kind"""
+    starts: NDArray[np.int64]
+    """(S, kinds + 1): kind a of snapshot s is points[starts[s, a]:starts[s, a + 1]]"""
+    counts: NDArray[np.int64]
+    """(runs, frames): numbers of particles"""
+    scales: Array
+    """(S,): coupling factors"""
+
+
+def loaded(task: Task, snapshots: Snapshots, coupling: str, further: int = 0) -> Loaded:
+    """Read the positions of a task, with so many further frames of each run."""
+    piece, runs = task.piece, task.runs
+    last = piece.last + further
+    kinds = np.array([snapshots.species_counts_of(m)[piece.first : last + 1] for m in runs])
+    points = [snapshots.points_of(m, piece.first, last) for m in runs]
+    counts = kinds.sum(axis=2)
+    ends = np.cumsum(kinds.reshape(-1, kinds.shape[2])).reshape(-1, kinds.shape[2])
+    starts = np.concatenate([ends[:, -1:] - counts.reshape(-1, 1), ends], axis=1)
+    scales = 1.0 / np.maximum(counts.ravel(), 1) if coupling == "mean" else np.ones(counts.size)
+    return Loaded(np.ascontiguousarray(np.concatenate(points), dtype=np.float64), starts, counts, scales)
 
 
 def batches(tasks: Iterator[Task]) -> Iterator[list[Task]]:

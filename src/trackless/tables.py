@@ -98,6 +98,42 @@ class BumpTable(NamedTuple):
 Table = TypeVar("Table", bound=RadialTable | TensorTable | PolynomialTable | BumpTable)
 
 
+class Families(NamedTuple):
+    """All functions of a fit, as kernels take them: first V of every kind of particles, then Phi of every pair of them.
+
+    Tables of one potential must be of the same class.
+    """
+
+    external: tuple
+    """a table per kind"""
+    interaction: tuple
+    """a table per row of ``pairs``"""
+    pairs: NDArray[np.int64]
+    """(P, 2): which kinds interact"""
+    reach: float
+    """distance beyond which all interactions vanish; infinite if they do not"""
+
+    @property
+    def parts(self) -> int:
+        """Of the noise: 1, or one per direction."""
+        return len(self.external[0].noise)
+
+    @property
+    def external_size(self) -> int:
+        """Number of functions of V."""
+        return sum(table.size for table in self.external)
+
+    @property
+    def interaction_size(self) -> int:
+        """Number of functions of Phi."""
+        return sum(table.size for table in self.interaction)
+
+
+def one_kind(external: Table, interaction: Table, reach: float = np.inf) -> Families:
+    """The families of particles that are all alike."""
+    return Families((external,), (interaction,), np.zeros((1, 2), np.int64), reach)
+
+
 class Pieces(NamedTuple):
     """One group of piecewise cubics on [bottom, top], before it is compressed into a table."""
 

@@ -19,20 +19,20 @@ from trackless import _progress, _threads
 from trackless._errors import InputError
 from trackless._kernels.energies import energy_series
 from trackless._kernels.transitions import transition_task
-from trackless.accumulation import FEW_BLOCKS, tables_of
+from trackless.accumulation import FEW_BLOCKS
 from trackless.balance import Balance, Tests, collected, tests_for
-from trackless.basis import Basis
+from trackless.basis import Basis, families_of
 from trackless.bumps import bumps_for
 from trackless.exploration import Exploration, explore
 from trackless.moments import Moments
-from trackless.pieces import Task, batches, block_cuts, tasks
+from trackless.pieces import Task, batches, block_cuts, loaded, tasks
 from trackless.potentials import RadialPotential
 from trackless.quadrature import RULES, STRIDES
 from trackless.radial_splines import RadialSplines
 from trackless.smoothing import smoothed_table
 from trackless.snapshots import Snapshots
 from trackless.space import half_box, side_lengths
-from trackless.tables import RadialTable, empty_table
+from trackless.tables import Families, RadialTable, empty_table, one_kind
 
 Array = NDArray[np.float64]
 FUNCTIONS = (6, 12)  # test functions of single particles and of pairs
@@ -58,10 +58,10 @@ class Transitions:
         self.gap = common_gap(snapshots)
         dim, explored = snapshots.dim, explore(snapshots)
         families = (moments.external, moments.interaction)
-        self.forces = tables_of(families, dim)
-        kinds = [self._tests_of(role, family, explored) for role, family in enumerate(families)]
-        self.tests, self.smooth = zip(*kinds, strict=True)
-        self.rough = 1e-12 * np.eye(sum(table.size for table in self.tests))
+        self.forces = families_of(*families, dim)
+        roles = [self._tests_of(role, family, explored) for role, family in enumerate(families)]
+        self.tests, self.smooth = (one_kind(*tables) for tables in zip(*roles, strict=True))
+        self.rough = 1e-12 * np.eye(self.tests.external_size + self.tests.interaction_size)
 
     def _tests_of(self, role: int, family: Basis | None, explored: Exploration) -> tuple[Any, Any]:
         """Test functions of particles (role 0) or pairs (1), before and after the noise of a step."""
@@ -134,8 +134,7 @@ class Transitions:
         steps = _steps_of(task, snapshots, self.moments.coupling)
         matrix, vector, rough = transition_task(
             steps.before, steps.after, steps.starts, self.gap, steps.scales, side_lengths(snapshots.box, snapshots.dim),
-            self.forces[0], self.forces[1], self.tests[0], self.tests[1], self.smooth[0], self.smooth[1], coef,
-            self.sigma, self.rough,
+            self.forces, self.tests, self.smooth, coef, self.sigma, self.rough,
         )  # fmt: skip
         return matrix, vector, float(steps.counts.sum()), rough
 
@@ -151,16 +150,17 @@ class _Steps(NamedTuple):
 
 
 def _steps_of(task: Task, snapshots: Snapshots, coupling: str) -> _Steps:
-    piece = task.piece
-    last = piece.last if piece.closes else piece.last + 1
-    dim, frames = snapshots.dim, last - piece.first + 1
-    runs = (np.asarray(snapshots.points_of(m, piece.first, last), float) for m in task.runs)
-    points = [run.reshape(frames, -1, dim) for run in runs]
-    before = np.concatenate([p[:-1].reshape(-1, dim) for p in points])
-    after = np.concatenate([p[1:].reshape(-1, dim) for p in points])
-    counts = np.concatenate([np.full(len(p) - 1, p.shape[1]) for p in points])
-    scales = 1.0 / counts if coupling == "mean" else np.ones(len(counts))
-    return _Steps(before, after, counts, np.concatenate([[0], np.cumsum(counts)]), scales)
+    points, starts, counts, scales = loaded(task, snapshots, coupling, further=0 if task.piece.closes else 1)
+    runs, frames = counts.shape
+    every = np.arange(runs * frames).reshape(runs, frames)
+    first, next_ = every[:, :-1].ravel(), every[:, 1:].ravel()
+    rows = [
+        np.concatenate([np.arange(starts[s, 0], starts[s, -1]) for s in chosen]) for chosen in (first, next_)
+    ]  # fmt: skip
+    own = np.diff(starts, axis=1)[first]
+    ends = np.cumsum(own).reshape(own.shape)
+    new = np.concatenate([ends[:, -1:] - own.sum(axis=1, keepdims=True), ends], axis=1)
+    return _Steps(points[rows[0]], points[rows[1]], own.sum(axis=1), new, scales[first])
 
 
 def balance_of_steps(
@@ -181,27 +181,27 @@ def balance_of_steps(
     tests = replace(tests, steady=linear)
     of_task = partial(
         _test_sums, snapshots=snapshots, coupling=moments.coupling, tests=tests, coef=np.ascontiguousarray(coef[None]),
-        tables=tables_of((moments.external, moments.interaction, None), snapshots.dim), gap=common_gap(snapshots),
+        families=families_of(moments.external, moments.interaction, snapshots.dim), gap=common_gap(snapshots),
     )  # fmt: skip
     return collected(snapshots, tests, (1, len(coef)), cuts, of_task)
 
 
 def _test_sums(
-    task: Task, snapshots: Snapshots, coupling: str, tests: Tests, coef: Array, tables: tuple, gap: float
+    task: Task, snapshots: Snapshots, coupling: str, tests: Tests, coef: Array, families: Families, gap: float
 ) -> dict[str, Array]:
     dim, size = snapshots.dim, len(tests.names)
     steps = _steps_of(task, snapshots, coupling)
-    external, interaction, none = tables
+    none = families_of(None, None, dim)
     count = len(steps.counts)
     gram, cross = np.zeros((count, 1, size, size)), np.zeros((1, size, coef.shape[1]))
     lengths = side_lengths(snapshots.box, dim)
     expected, diffusion, _ = energy_series(
-        steps.before, steps.starts, steps.scales, lengths, external, interaction, coef, tests.external,
-        tests.interaction, gap, np.full(count, gap), gram, cross,
+        steps.before, steps.starts, steps.scales, lengths, families, coef, tests.families, gap, np.full(count, gap),
+        gram, cross,
     )  # fmt: skip
     seen, _, _ = energy_series(
-        steps.after, steps.starts, steps.scales, lengths, none, none, np.zeros((1, 0)), tests.external,
-        tests.interaction, 0.0, np.zeros(count), np.zeros_like(gram), np.zeros((1, size, 0)),
+        steps.after, steps.starts, steps.scales, lengths, none, np.zeros((1, 0)), tests.families, 0.0, np.zeros(count),
+        np.zeros_like(gram), np.zeros((1, size, 0)),
     )  # fmt: skip
     change, spread = seen - expected, gap * diffusion
     terms = np.concatenate([change[:, None], -spread, np.zeros((count, 1, size))], axis=1)

@@ -13,7 +13,7 @@ from trackless.exploration import explore
 from trackless.potentials import Potential
 from trackless.shapes import Gaussian, Power
 from trackless.smoothing import smoothed_table
-from trackless.tables import PolynomialTable, by_direction, empty_table, one_noise
+from trackless.tables import PolynomialTable, by_direction, empty_table, one_kind, one_noise
 
 SPLINES = tl.RadialSplines(7, lower=0.0, upper=2.5)
 FAMILY = tl.RadialFunctions([Power(2), Gaussian(0.6, 0.4)], reach=(0.0, 5.0))
@@ -80,6 +80,11 @@ def cloud(seed=0, snapshots=3, particles=6, dim=2):
     return 0.8 * np.random.default_rng(seed).standard_normal((snapshots, particles, dim))
 
 
+def starts(snapshots, particles):
+    """First particle of each snapshot, and the end of its one kind."""
+    return np.add.outer(np.arange(snapshots) * particles, np.array([0, particles]))
+
+
 def series(x, forces, coef, tests, scale):
     n, particles, dim = x.shape
     size = sum(table.size for table in tests)
@@ -87,8 +92,8 @@ def series(x, forces, coef, tests, scale):
     gram, cross = np.zeros((n, parts, size, size)), np.zeros((parts, size, coef.shape[1]))
     weights = np.arange(1.0, n + 1)
     values = energy_series(
-        x.reshape(-1, dim), np.arange(n + 1) * particles, np.full(n, scale), np.zeros(dim), *forces, coef, *tests,
-        0.0, weights, gram, cross,
+        x.reshape(-1, dim), starts(n, particles), np.full(n, scale), np.zeros(dim), one_kind(*forces), coef,
+        one_kind(*tests), 0.0, weights, gram, cross,
     )  # fmt: skip
     return *values, gram, cross
 
@@ -146,8 +151,9 @@ def test_transitions_are_their_twin():
     coef = np.random.default_rng(3).normal(size=9)
     rough = 0.3 * np.eye(9)
     matrix, vector, _ = transition_task(
-        before.reshape(-1, 2), after.reshape(-1, 2), np.arange(4) * 6, gap, np.full(3, scale), np.zeros(2),
-        *(f.table(2) for f in families), *(f.table(2) for f in tests), *smooth, coef, sigma, rough,
+        before.reshape(-1, 2), after.reshape(-1, 2), starts(3, 6), gap, np.full(3, scale), np.zeros(2),
+        one_kind(*(f.table(2) for f in families)), one_kind(*(f.table(2) for f in tests)), one_kind(*smooth), coef,
+        sigma, rough,
     )  # fmt: skip
     one = np.zeros((1, 9))
     expected = [np.zeros((9, 9)), np.zeros(9)]

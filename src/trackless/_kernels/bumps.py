@@ -26,8 +26,8 @@ def bump(table, e, sign, point, gradient, diffusion, f, factor):
 
 
 @njit(fastmath=FAST)
-def bump_one_body(table, x, starts, snapshots, columns, force, energy, diffusion):
-    """Add bumps at the particles ``x`` (dim, n) of a batch of snapshots."""
+def bump_one_body(table, base, x, starts, snapshots, columns, force, energy, diffusion):
+    """Add bumps, numbered from ``base`` on, at some particles of a batch of snapshots."""
     dim = x.shape[0]
     point, gradient = np.empty(dim), np.empty(dim)
     for s in range(snapshots):
@@ -35,29 +35,29 @@ def bump_one_body(table, x, starts, snapshots, columns, force, energy, diffusion
             for k in range(dim):
                 point[k] = x[k, i]
             for e in range(table.size):
-                energy[s, e] += bump(table, e, 1.0, point, gradient, diffusion, e, 1.0)
+                energy[s, base + e] += bump(table, e, 1.0, point, gradient, diffusion, base + e, 1.0)
                 for k in range(dim):
-                    force[e, k * columns + i] += gradient[k]
+                    force[base + e, k * columns + i] += gradient[k]
 
 
 @njit(fastmath=FAST)
-def bump_pair_sums(table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion):
-    """Add even pairs of bumps, numbered from ``base`` on, at the differences of positions within each snapshot."""
-    dim = x.shape[0]
+def bump_pair_chunk(
+    table, base, columns, pieces, scales, share, force, energy, diffusion, offsets, of_i, of_j, segments
+):  # fmt: skip
+    """Add even pairs of bumps at listed pairs, see :func:`trackless._kernels.pairs.pair_chunk`; no pair part."""
+    dim = offsets.shape[0]
     point, gradient = np.empty(dim), np.empty(dim)
-    for s in range(snapshots):
+    for c in range(pieces):
+        s = segments[c, 0]
         scale = scales[s]
-        for i in range(starts[s], starts[s + 1]):
-            for j in range(i + 1, starts[s + 1]):
-                for k in range(dim):
-                    point[k] = x[k, i] - x[k, j]
-                    if lengths[k] > 0.0:
-                        point[k] -= lengths[k] * np.rint(point[k] / lengths[k])
-                for e in range(table.size):
-                    for sign in (1.0, -1.0):
-                        # each pair counts twice, as for every family
-                        value = bump(table, e, sign, point, gradient, diffusion, base + e, 2.0 * scale)
-                        energy[s, base + e] += scale * value
-                        for k in range(dim):
-                            force[base + e, k * columns + i] += scale * gradient[k]
-                            force[base + e, k * columns + j] -= scale * gradient[k]
+        for p in range(segments[c, 1], segments[c + 1, 1]):
+            for k in range(dim):
+                point[k] = offsets[k, p]
+            for e in range(table.size):
+                for sign in (1.0, -1.0):
+                    # each pair counts twice, as for every family
+                    value = bump(table, e, sign, point, gradient, diffusion, base + e, 2.0 * share * scale)
+                    energy[s, base + e] += share * scale * value
+                    for k in range(dim):
+                        force[base + e, k * columns + of_i[p]] += scale * gradient[k]
+                        force[base + e, k * columns + of_j[p]] -= scale * gradient[k]

@@ -6,43 +6,49 @@ import numpy as np
 from numba import njit
 
 from trackless._kernels import FAST
-from trackless._kernels.moments import PAIRS, one_body, pair_sums
-from trackless._kernels.radial import SHARES
+from trackless._kernels.cells import grid_of, sorted_into_cells
+from trackless._kernels.moments import (
+    FEWEST_IN_CELLS,
+    PARTICLES,
+    in_rows,
+    rows_of_large,
+    scratch_room,
+    sizes_of,
+    small_snapshots,
+    transposed,
+)
 
 
 @njit(fastmath=FAST)
-def workspace(starts, dim, most, parts):
-    """Scratch arrays for :func:`evaluated`: the largest number of particles, and room for ``most`` functions
-    and the parts of their diffusion terms."""
-    columns = 1
-    for s in range(starts.shape[0] - 1):
-        columns = max(columns, starts[s + 1] - starts[s])
-    pairs = max(PAIRS, columns)
-    room = (
-        np.empty((dim, pairs)), np.empty(pairs, np.int64), np.empty((SHARES + parts, pairs)),
-        np.empty((max(most, 4), pairs)),
-        np.empty(pairs, np.int64), np.empty(pairs, np.int64), np.empty((3, 2), np.int64), np.zeros(1, np.bool_),
-        np.zeros((0, pairs)),
-    )  # fmt: skip
-    return columns, room
-
-
-@njit(fastmath=FAST)
-def evaluated(external, interaction, x, one, scale, lengths, columns, force, energy, diffusion, room):
+def evaluated(families, x, starts, scale, lengths, columns, force, energy, diffusion, room):
     """Forces (K, dim columns), energies N h (1, K) and diffusion terms N delta (parts, K) of one snapshot.
 
-    ``x`` is (dim, n), ``one`` is (0, n) and ``scale`` (1,) the coupling factor.
+    ``x`` is (dim, n), kind a has columns ``starts[a, 0]`` to ``starts[a, 1]``, and ``scale`` (1,) is the coupling
+    factor.
     """
     force[:] = 0.0
     energy[:] = 0.0
     diffusion[:] = 0.0
-    if external.size > 0:
-        one_body(external, x, one, 1, columns, force, energy, diffusion, room)
-    if interaction.size > 0:
-        pair_sums(
-            interaction, x, one, 1, lengths, scale, external.size, columns, force, energy, diffusion,
-            np.zeros((0, 0)), room,
-        )  # fmt: skip
+    small_snapshots(families, x, starts, 1, lengths, scale, columns, force, energy, diffusion, np.zeros((0, 0)), room)
+
+
+@njit
+def ranges_of(starts, s):
+    """First and last column (kinds, 2) of each kind of one snapshot."""
+    kinds = starts.shape[1] - 1
+    found = np.empty((kinds, 2), np.int64)
+    for a in range(kinds):
+        found[a, 0], found[a, 1] = starts[s, a] - starts[s, 0], starts[s, a + 1] - starts[s, 0]
+    return found
+
+
+@njit
+def most_particles(starts):
+    """Of one snapshot."""
+    most = 1
+    for s in range(starts.shape[0]):
+        most = max(most, starts[s, starts.shape[1] - 1] - starts[s, 0])
+    return most
 
 
 @njit(fastmath=FAST)
@@ -55,23 +61,22 @@ def dot(a, b):
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def energy_series(
-    points, starts, scales, lengths, external, interaction, coef, test_external, test_interaction, ahead, weights, gram,
-    cross,
-):  # fmt: skip
+def energy_series(points, starts, scales, lengths, families, coef, tests, ahead, weights, gram, cross):
     """Test energies of every snapshot.
 
     Parameters
     ----------
     points : (P, dim)
-        Positions of all snapshots; snapshot s is ``points[starts[s]:starts[s + 1]]``.
+        Positions of all snapshots, each sorted by kind.
+    starts : (S, kinds + 1)
+        Kind a of snapshot s is ``points[starts[s, a]:starts[s, a + 1]]``.
     scales : (S,)
         Coupling factors.
-    external, interaction : tables
+    families : Families
         Of the forces, K functions.
     coef : (C, K)
         Several sets of coefficients.
-    test_external, test_interaction : tables
+    tests : Families
         Of the E test functions.
     ahead : float
         Test functions are looked at this time after the snapshot, where the first forces alone would lead.
@@ -87,57 +92,102 @@ def energy_series(
         N h, N delta, and the sum over particles of grad h_e times the force that coef makes.
     """
     dim = points.shape[1]
-    noise = external.noise
+    kinds = starts.shape[1] - 1
+    noise = tests.external[0].noise
     parts = noise.shape[0]
-    size = external.size + interaction.size
-    tests = test_external.size + test_interaction.size
-    most = max(external.size, interaction.size, test_external.size, test_interaction.size)
-    columns, room = workspace(starts, dim, most, parts)
+    n_external, n_interaction, most = sizes_of(families)
+    t_external, t_interaction, t_most = sizes_of(tests)
+    size, total = n_external + n_interaction, t_external + t_interaction
+    columns = most_particles(starts)
+    if ahead == 0.0 and columns >= FEWEST_IN_CELLS:
+        columns = PARTICLES  # at least; more where small snapshots need it
+        for s in range(starts.shape[0]):
+            n = starts[s, kinds] - starts[s, 0]
+            if not in_rows(n, np.ones(dim, np.int64)):
+                columns = max(columns, n)
+    room = scratch_room(dim, parts, max(most, t_most), 0, columns)
     count = scales.shape[0]
-    one, scale = np.zeros(2, np.int64), np.empty(1)
+    scale, row_start = np.empty(1), np.zeros(2, np.int64)
     x = np.empty((dim, columns))
-    force, push = np.zeros((size, dim * columns)), np.zeros((tests, dim * columns))
+    force, push = np.zeros((size, dim * columns)), np.zeros((total, dim * columns))
     drift = np.zeros((coef.shape[0], dim * columns))
     own_energy, own_diffusion = np.zeros((1, size)), np.zeros((parts, size))
-    energy, diffusion = np.zeros((count, tests)), np.zeros((count, parts, tests))
-    power = np.zeros((count, coef.shape[0], tests))
+    energy, diffusion = np.zeros((count, total)), np.zeros((count, parts, total))
+    power = np.zeros((count, coef.shape[0], total))
+    nothing = np.zeros((0, 0))
     for s in range(count):
-        n = starts[s + 1] - starts[s]
-        one[1], scale[0] = n, scales[s]
+        n = starts[s, kinds] - starts[s, 0]
+        scale[0] = scales[s]
+        ranges = ranges_of(starts, s)
+        if ahead == 0.0 and n >= FEWEST_IN_CELLS:
+            everyone = transposed(points, starts[s, 0], n)
+            lower, inverse, cells = grid_of(everyone, lengths, max(families.reach, tests.reach))
+            if in_rows(n, cells):
+                positions, _, cell_of, start = sorted_into_cells(
+                    everyone, starts[s] - starts[s, 0], lengths, lower, inverse, cells
+                )
+                for a in range(kinds):
+                    for row in range(ranges[a, 0], ranges[a, 1], columns - 1):
+                        last = min(row + columns - 1, ranges[a, 1])
+                        force[:] = 0.0
+                        push[:] = 0.0
+                        rows_of_large(
+                            families, a, positions, row, last, cell_of, start, cells, lengths, scale, columns, x,
+                            row_start, force, own_energy, own_diffusion, nothing, room,
+                        )  # fmt: skip
+                        rows_of_large(
+                            tests, a, positions, row, last, cell_of, start, cells, lengths, scale, columns, x,
+                            row_start, push, energy[s : s + 1], diffusion[s], nothing, room,
+                        )  # fmt: skip
+                        drift_of(coef, force, drift)
+                        add_tests(s, noise, columns, drift, force, push, weights, power, gram, cross)
+                continue
         for k in range(dim):
             for i in range(n):
-                x[k, i] = points[starts[s] + i, k]
-        evaluated(external, interaction, x, one, scale, lengths, columns, force, own_energy, own_diffusion, room)
-        drift[:] = 0.0
-        for c in range(coef.shape[0]):
-            for f in range(size):
-                for p in range(dim * columns):
-                    drift[c, p] += coef[c, f] * force[f, p]
+                x[k, i] = points[starts[s, 0] + i, k]
+        evaluated(families, x, ranges, scale, lengths, columns, force, own_energy, own_diffusion, room)
+        drift_of(coef, force, drift)
         if ahead != 0.0:
             for k in range(dim):
                 for i in range(n):
                     x[k, i] -= ahead * drift[0, k * columns + i]
-        evaluated(
-            test_external, test_interaction, x, one, scale, lengths, columns, push, energy[s : s + 1], diffusion[s],
-            room,
-        )  # fmt: skip
-        for e in range(tests):
-            for c in range(coef.shape[0]):
-                total = 0.0
-                for p in range(dim * columns):
-                    total += drift[c, p] * push[e, p]
-                power[s, c, e] = total
-            for k in range(dim):
-                here = slice(k * columns, (k + 1) * columns)
-                for f in range(e + 1):
-                    total = dot(push[e, here], push[f, here])
-                    for part in range(parts):
-                        gram[s, part, e, f] += noise[part, k] * total
-                for f in range(size):
-                    total = weights[s] * dot(push[e, here], force[f, here])
-                    for part in range(parts):
-                        cross[part, e, f] += noise[part, k] * total
-            for part in range(parts):
+        evaluated(tests, x, ranges, scale, lengths, columns, push, energy[s : s + 1], diffusion[s], room)
+        add_tests(s, noise, columns, drift, force, push, weights, power, gram, cross)
+    for s in range(count):
+        for part in range(parts):
+            for e in range(total):
                 for f in range(e):
                     gram[s, part, f, e] = gram[s, part, e, f]
     return energy, diffusion, power
+
+
+@njit(fastmath=FAST)
+def drift_of(coef, force, drift):
+    """The forces that each set of coefficients makes."""
+    drift[:] = 0.0
+    for c in range(coef.shape[0]):
+        for f in range(coef.shape[1]):
+            for p in range(drift.shape[1]):
+                drift[c, p] += coef[c, f] * force[f, p]
+
+
+@njit(fastmath=FAST)
+def add_tests(s, noise, columns, drift, force, push, weights, power, gram, cross):
+    """Add what particles contribute to the power, Gram matrix (lower triangle) and cross terms of snapshot ``s``."""
+    dim, parts = noise.shape[1], noise.shape[0]
+    for e in range(push.shape[0]):
+        for c in range(drift.shape[0]):
+            total = 0.0
+            for p in range(dim * columns):
+                total += drift[c, p] * push[e, p]
+            power[s, c, e] += total
+        for k in range(dim):
+            here = slice(k * columns, (k + 1) * columns)
+            for f in range(e + 1):
+                total = dot(push[e, here], push[f, here])
+                for part in range(parts):
+                    gram[s, part, e, f] += noise[part, k] * total
+            for f in range(force.shape[0]):
+                total = weights[s] * dot(push[e, here], force[f, here])
+                for part in range(parts):
+                    cross[part, e, f] += noise[part, k] * total

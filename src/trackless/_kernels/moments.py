@@ -11,80 +11,155 @@ from numba import njit
 from numba.extending import overload
 
 from trackless._kernels import FAST
-from trackless._kernels.bumps import bump_one_body, bump_pair_sums
+from trackless._kernels.bumps import bump_one_body
+from trackless._kernels.cells import grid_of, seen_part, sorted_into_cells
+from trackless._kernels.pairs import all_pairs, near_pairs
 from trackless._kernels.polynomials import polynomial_one_body
 from trackless._kernels.products import add_products
-from trackless._kernels.radial import SHARES, radial_one_body, radial_pair_sums
-from trackless._kernels.tensor import tensor_one_body, tensor_pair_sums
+from trackless._kernels.radial import SHARES, radial_one_body
+from trackless._kernels.tensor import tensor_one_body
 from trackless.tables import BumpTable, PolynomialTable, RadialTable, TensorTable
 
 PARTICLES = 128  # particles of several small snapshots worked on together
 PAIRS = 576  # pairs worked on together, at least one row of the pair matrix
+MOST_TOGETHER = 2048  # larger snapshots are worked on in rows, whatever the reach
+FEWEST_IN_CELLS = 64  # smaller ones are not worth sorting
+WORTH_SORTING = 0.4  # part of all pairs that is looked at, up to which cells save time
 
 
-def one_body(table, x, starts, snapshots, columns, force, energy, diffusion, room):
-    """Add the external functions of a batch of snapshots to forces, energies and diffusion terms."""
+def one_body(table, base, x, starts, snapshots, columns, force, energy, diffusion, room):
+    """Add external functions, numbered from ``base`` on, at some particles of a batch of snapshots."""
     raise NotImplementedError("called from compiled code only")
-
-
-def pair_sums(table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion, pair, room):
-    """Add the interaction functions, numbered from ``base`` on, of all pairs within each snapshot."""
-    raise NotImplementedError("called from compiled code only")
-
-
-def _kind(table):
-    """The Python class of a table while a caller is being compiled."""
-    return getattr(table, "instance_class", None)
 
 
 @overload(one_body, jit_options={"fastmath": FAST})
-def _one_body(table, x, starts, snapshots, columns, force, energy, diffusion, room):
-    def radial(table, x, starts, snapshots, columns, force, energy, diffusion, room):
+def _one_body(table, base, x, starts, snapshots, columns, force, energy, diffusion, room):
+    def radial(table, base, x, starts, snapshots, columns, force, energy, diffusion, room):
         offsets, cells, work, slopes, _, _, _, _, _ = room
-        radial_one_body(table, x, starts, snapshots, columns, force, energy, diffusion, offsets, cells, work, slopes)
+        radial_one_body(
+            table, base, x, starts, snapshots, columns, force, energy, diffusion, offsets, cells, work, slopes
+        )
 
-    def tensor(table, x, starts, snapshots, columns, force, energy, diffusion, room):
-        tensor_one_body(table, x, starts, snapshots, columns, force, energy, diffusion)
+    def tensor(table, base, x, starts, snapshots, columns, force, energy, diffusion, room):
+        tensor_one_body(table, base, x, starts, snapshots, columns, force, energy, diffusion)
 
-    def polynomial(table, x, starts, snapshots, columns, force, energy, diffusion, room):
-        polynomial_one_body(table, x, starts, snapshots, columns, force, energy, diffusion)
+    def polynomial(table, base, x, starts, snapshots, columns, force, energy, diffusion, room):
+        polynomial_one_body(table, base, x, starts, snapshots, columns, force, energy, diffusion)
 
-    def bumps(table, x, starts, snapshots, columns, force, energy, diffusion, room):
-        bump_one_body(table, x, starts, snapshots, columns, force, energy, diffusion)
+    def bumps(table, base, x, starts, snapshots, columns, force, energy, diffusion, room):
+        bump_one_body(table, base, x, starts, snapshots, columns, force, energy, diffusion)
 
     kinds = {RadialTable: radial, TensorTable: tensor, PolynomialTable: polynomial, BumpTable: bumps}
-    return kinds.get(_kind(table))
+    return kinds.get(getattr(table, "instance_class", None))
 
 
-@overload(pair_sums, jit_options={"fastmath": FAST})
-def _pair_sums(table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion, pair, room):
-    def radial(table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion, pair, room):
-        offsets, cells, work, slopes, of_i, of_j, segments, coincident, rows = room
-        radial_pair_sums(
-            table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion, pair, offsets,
-            cells, work, slopes, of_i, of_j, segments, coincident, rows,
-        )  # fmt: skip
+@njit(fastmath=FAST)
+def sizes_of(families):
+    """Numbers of functions of V, of Phi, and of the largest family."""
+    external, interaction, most = 0, 0, 0
+    for a in range(len(families.external)):
+        external += families.external[a].size
+        most = max(most, families.external[a].size)
+    for c in range(len(families.interaction)):
+        interaction += families.interaction[c].size
+        most = max(most, families.interaction[c].size)
+    return external, interaction, most
 
-    def tensor(table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion, pair, room):
-        tensor_pair_sums(table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion, pair)
 
-    def bumps(table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion, pair, room):
-        bump_pair_sums(table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion)
+@njit(fastmath=FAST)
+def small_snapshots(families, x, starts, snapshots, lengths, scales, columns, force, energy, diffusion, pair, room):
+    """Add all functions of a batch of whole snapshots; kind a of number s is in columns starts[a, s] to [a, s + 1]."""
+    base = 0
+    for a in range(len(families.external)):
+        table = families.external[a]
+        if table.size > 0:
+            one_body(table, base, x, starts[a], snapshots, columns, force, energy, diffusion, room)
+        base += table.size
+    own = 0
+    for c in range(len(families.interaction)):
+        table = families.interaction[c]
+        if table.size > 0:
+            first, second = families.pairs[c, 0], families.pairs[c, 1]
+            all_pairs(
+                table, x, starts, first, second, snapshots, lengths, scales, base + own, own, columns, force, energy,
+                diffusion, pair, room,
+            )  # fmt: skip
+        own += table.size
 
-    return {RadialTable: radial, TensorTable: tensor, BumpTable: bumps}.get(_kind(table))
+
+@njit(fastmath=FAST)
+def rows_of_large(
+    families, kind, positions, begin, end, cell_of, start, cells, lengths, scales, columns, x, starts, force, energy,
+    diffusion, pair, room,
+):  # fmt: skip
+    """Add all functions of particles ``begin`` to ``end``, of one kind, of a snapshot that was sorted into cells.
+
+    They become columns 0 to end - begin of ``x`` and ``force``; ``starts`` is room for (0, end - begin).
+    """
+    for k in range(positions.shape[0]):
+        for i in range(begin, end):
+            x[k, i - begin] = positions[k, i]
+    starts[0], starts[1] = 0, end - begin
+    base = 0
+    for a in range(len(families.external)):
+        table = families.external[a]
+        if a == kind and table.size > 0:
+            one_body(table, base, x, starts, 1, columns, force, energy, diffusion, room)
+        base += table.size
+    own = 0
+    for c in range(len(families.interaction)):
+        table = families.interaction[c]
+        first, second = families.pairs[c, 0], families.pairs[c, 1]
+        if table.size > 0 and kind in (first, second):
+            other = second if kind == first else first
+            near_pairs(
+                table, positions, begin, end, other, cell_of, start, cells, lengths, families.reach, scales,
+                base + own, own, columns, force, energy, diffusion, pair, room,
+            )  # fmt: skip
+        own += table.size
+
+
+@njit
+def scratch_room(dim, parts, most, padded_pair, columns):
+    """Scratch arrays for the functions of particles and pairs."""
+    room = max(PAIRS, columns)
+    return (
+        np.empty((dim, room)), np.empty(room, np.int64), np.empty((SHARES + parts, room)),
+        np.empty((max(most, 4), room)),
+        np.empty(room, np.int64), np.empty(room, np.int64), np.empty((PARTICLES + 1, 2), np.int64),
+        np.zeros(PARTICLES, np.bool_), np.zeros((padded_pair, room)),
+    )  # fmt: skip
+
+
+@njit
+def transposed(points, begin, n):
+    """Positions (dim, n) of the particles from ``begin`` on."""
+    x = np.empty((points.shape[1], n))
+    for i in range(n):
+        for k in range(points.shape[1]):
+            x[k, i] = points[begin + i, k]
+    return x
+
+
+@njit
+def in_rows(n, cells):
+    """Whether a snapshot is better worked on in rows, with particles sorted into a grid of ``cells``."""
+    return n > MOST_TOGETHER or seen_part(cells) <= WORTH_SORTING
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def accumulate_task(
-    points, starts, scales, lengths, snapshot_of, class_of, class_weights, pair_rule, external, interaction, energy,
-    coincident, moved, matched,
+    points, starts, scales, lengths, snapshot_of, class_of, class_weights, pair_rule, families, energy, coincident,
+    moved, matched,
 ):  # fmt: skip
     """Weighted sums of the snapshots of one task, under each quadrature rule.
 
     Parameters
     ----------
     points : (P, dim) float64
-        Positions of all snapshots, one after the other; snapshot s is ``points[starts[s]:starts[s + 1]]``.
+        Positions of all snapshots, one after the other, each sorted by kind.
+    starts : (S, kinds + 1)
+        Kind a of snapshot s is ``points[starts[s, a]:starts[s, a + 1]]``.
     scales : (S,)
         Coupling factor of each snapshot: 1/N for the mean, 1 for the sum.
     snapshot_of, class_of : (entries,)
@@ -93,6 +168,7 @@ def accumulate_task(
         Quadrature weights of a class under each rule.
     pair_rule : int
         The rule for the pair part.
+    families : Families
     energy : (S, K), written
         N h of each snapshot.
     coincident : (S,) bool, written
@@ -107,29 +183,25 @@ def accumulate_task(
         sum w N G, its pair part by rule ``pair_rule``, sum w N delta, and the sum of F^T displacement.
     """
     dim = points.shape[1]
-    parts = external.noise.shape[0]
+    kinds = starts.shape[1] - 1
+    parts = families.external[0].noise.shape[0]
     rules = class_weights.shape[1]
     entries = snapshot_of.shape[0]
-    n_external, n_interaction = external.size, interaction.size
+    n_external, n_interaction, most = sizes_of(families)
     size = n_external + n_interaction
     padded = 4 * ((size + 3) // 4)
-    largest = 1
+    padded_pair = 4 * ((n_interaction + 3) // 4)
+    columns = PARTICLES
     for e in range(entries):
-        largest = max(largest, starts[snapshot_of[e] + 1] - starts[snapshot_of[e]])
-    columns = max(PARTICLES, largest)
-    room = max(PAIRS, columns)
+        n = starts[snapshot_of[e], kinds] - starts[snapshot_of[e], 0]
+        if n <= MOST_TOGETHER:
+            columns = max(columns, n)
     x = np.empty((dim, columns))
-    batch_start = np.zeros(PARTICLES + 1, np.int64)
+    batch_start = np.zeros((kinds, PARTICLES + 1), np.int64)
     batch_scale = np.empty(PARTICLES)
     batch_energy = np.empty((PARTICLES, size))
-    together = np.empty(PARTICLES, np.bool_)
-    padded_pair = 4 * ((n_interaction + 3) // 4)
-    scratch = (
-        np.empty((dim, room)), np.empty(room, np.int64), np.empty((SHARES + parts, room)),
-        np.empty((max(n_interaction, 4), room)),
-        np.empty(room, np.int64), np.empty(room, np.int64), np.empty((PARTICLES + 1, 2), np.int64), together,
-        np.zeros((padded_pair, room)),
-    )  # fmt: skip
+    scratch = scratch_room(dim, parts, most, padded_pair, columns)
+    together = scratch[7]
     force = np.zeros((padded, dim * columns))
     sum_quadratic = np.zeros((padded, padded))
     sum_pair = np.zeros((padded_pair, padded_pair))
@@ -142,45 +214,74 @@ def accumulate_task(
     steps = np.zeros((dim + 1, columns if follows else 1))
     begin = 0
     while begin < entries:
-        # A batch: as many snapshots of one class and one coupling factor as fit.
-        first = snapshot_of[begin]
-        end = begin
-        particles = 0
-        while end < entries and end - begin < PARTICLES:
-            s = snapshot_of[end]
-            n = starts[s + 1] - starts[s]
-            if particles + n > columns or class_of[end] != class_of[begin] or scales[s] != scales[first]:
-                break
-            batch_scale[end - begin] = scales[s]
-            for k in range(dim):
-                for i in range(n):
-                    x[k, particles + i] = points[starts[s] + i, k]
-            if follows:
-                for i in range(n):
-                    steps[dim, particles + i] = matched[starts[s] + i]
-                    for k in range(dim):
-                        steps[k, particles + i] = moved[starts[s] + i, k]
-            particles += n
-            end += 1
-            batch_start[end - begin] = particles
-        snapshots = end - begin
-        batch_energy[:snapshots] = 0.0
+        s = snapshot_of[begin]
+        n = starts[s, kinds] - starts[s, 0]
+        batch_scale[0] = scales[s]
         together[:] = False
-        one_body(external, x, batch_start, snapshots, columns, force, batch_energy, sum_diffusion, scratch)
-        if n_interaction > 0:
-            pair_sums(
-                interaction, x, batch_start, snapshots, lengths, batch_scale, n_external, columns, force, batch_energy,
+        end = begin
+        if n >= FEWEST_IN_CELLS:
+            everyone = transposed(points, starts[s, 0], n)
+            lower, inverse, cells = grid_of(everyone, lengths, families.reach)
+            if in_rows(n, cells):
+                end = begin + 1
+                batch_energy[0] = 0.0
+                of_kind = starts[s] - starts[s, 0]
+                positions, order, cell_of, start = sorted_into_cells(everyone, of_kind, lengths, lower, inverse, cells)
+                for a in range(kinds):
+                    for row in range(of_kind[a], of_kind[a + 1], columns - 1):
+                        last = min(row + columns - 1, of_kind[a + 1])
+                        rows_of_large(
+                            families, a, positions, row, last, cell_of, start, cells, lengths, batch_scale, columns,
+                            x, batch_start[0], force, batch_energy, sum_diffusion, sum_pair, scratch,
+                        )  # fmt: skip
+                        if follows:
+                            for i in range(last - row):
+                                copy_step(moved, matched, starts[s, 0] + order[row + i], steps, i)
+                            add_work(force, last - row, columns, steps, work)
+                        add_products(force, dim * columns, sum_quadratic)
+                        force[:] = 0.0
+        if end == begin:
+            # A batch: as many snapshots of one class and one coupling factor as fit.
+            particles = 0
+            while end < entries and end - begin < PARTICLES:
+                s = snapshot_of[end]
+                n = starts[s, kinds] - starts[s, 0]
+                if end > begin and (
+                    n >= FEWEST_IN_CELLS
+                    or particles + n > columns
+                    or class_of[end] != class_of[begin]
+                    or scales[s] != batch_scale[0]
+                ):
+                    break
+                batch_scale[end - begin] = scales[s]
+                particles += n
+                end += 1
+            column = 0
+            for a in range(kinds):
+                batch_start[a, 0] = column
+                for b in range(end - begin):
+                    s = snapshot_of[begin + b]
+                    for i in range(starts[s, a], starts[s, a + 1]):
+                        for k in range(dim):
+                            x[k, column] = points[i, k]
+                        if follows:
+                            copy_step(moved, matched, i, steps, column)
+                        column += 1
+                    batch_start[a, b + 1] = column
+            batch_energy[: end - begin] = 0.0
+            small_snapshots(
+                families, x, batch_start, end - begin, lengths, batch_scale, columns, force, batch_energy,
                 sum_diffusion, sum_pair, scratch,
             )  # fmt: skip
-        for b in range(snapshots):
+            if follows:
+                add_work(force, particles, columns, steps, work)
+            add_products(force, dim * columns, sum_quadratic)
+            force[:] = 0.0
+        for b in range(end - begin):
             s = snapshot_of[begin + b]
             coincident[s] = together[b]
-            for a in range(size):
-                energy[s, a] = batch_energy[b, a]
-        if follows:
-            add_work(force, particles, columns, steps, work)
-        add_products(force, dim * columns, sum_quadratic)
-        force[:] = 0.0
+            for f in range(size):
+                energy[s, f] = batch_energy[b, f]
         begin = end
         if begin == entries or class_of[begin] != class_of[begin - 1]:
             for q in range(rules):
@@ -188,13 +289,22 @@ def accumulate_task(
                 if w != 0.0:
                     add_weighted(w, sum_quadratic, quadratic, q)
                     for part in range(parts):
-                        for a in range(size):
-                            diffusion[q, part, a] += w * sum_diffusion[part, a]
+                        for f in range(size):
+                            diffusion[q, part, f] += w * sum_diffusion[part, f]
             add_weighted(class_weights[class_of[begin - 1], pair_rule], sum_pair, pair, 0)
             sum_quadratic[:] = 0.0
             sum_pair[:] = 0.0
             sum_diffusion[:] = 0.0
     return mirrored(quadratic, size), mirrored(pair, n_interaction)[0], diffusion, work
+
+
+@njit
+def copy_step(moved, matched, i, steps, column):
+    """Displacement of particle ``i``, and whether it was followed, into a column of ``steps`` (dim + 1, n)."""
+    dim = moved.shape[1]
+    steps[dim, column] = matched[i]
+    for k in range(dim):
+        steps[k, column] = moved[i, k]
 
 
 @njit(fastmath=FAST)

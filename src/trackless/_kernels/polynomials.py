@@ -8,17 +8,17 @@ from trackless._kernels import FAST
 
 
 @njit(fastmath=FAST)
-def polynomial_one_body(table, x, starts, snapshots, columns, force, energy, diffusion):
-    """Add x_k, then x_k x_l for k <= l, relative to the origin in units of the scale, of a batch of snapshots."""
+def polynomial_one_body(table, base, x, starts, snapshots, columns, force, energy, diffusion):
+    """Add x_k, then x_k x_l for k <= l, relative to the origin in units of the scale, numbered from ``base`` on."""
     dim = x.shape[0]
     inverse = 1.0 / table.scale
     for s in range(snapshots):
         for i in range(starts[s], starts[s + 1]):
-            f = dim
+            f = base + dim
             for k in range(dim):
                 a = (x[k, i] - table.origin[k]) * inverse
-                energy[s, k] += a
-                force[k, k * columns + i] += inverse
+                energy[s, base + k] += a
+                force[base + k, k * columns + i] += inverse
                 for m in range(k, dim):
                     b = (x[m, i] - table.origin[m]) * inverse
                     energy[s, f] += a * b

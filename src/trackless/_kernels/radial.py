@@ -106,111 +106,80 @@ def local_functions(
 
 
 @njit(fastmath=FAST)
-def radial_one_body(table, x, starts, snapshots, columns, force, energy, diffusion, offsets, cells, work, slopes):
-    """Add the external functions at the particles ``x`` (dim, n) of a batch of snapshots."""
+def radial_one_body(table, base, x, starts, snapshots, columns, force, energy, diffusion, offsets, cells, work, slopes):
+    """Add the external functions, numbered from ``base`` on, at some particles of a batch of snapshots.
+
+    They are columns ``starts[s]`` to ``starts[s + 1]`` of ``x`` (dim, n) for snapshot s.
+    """
     dim = x.shape[0]
-    n = starts[snapshots]
+    begin = starts[0]
+    n = starts[snapshots] - begin
     values = work[VALUES]
     for k in range(dim):
         for i in range(n):
-            offsets[k, i] = x[k, i] - table.origin[k]
+            offsets[k, i] = x[k, begin + i] - table.origin[k]
     for g in range(table.squares.shape[0]):
         radial_distances(table, g, offsets, n, cells, work)
         if not table.dense:
             first = table.first
             for s in range(snapshots):
-                local_functions(table, starts[s], starts[s + 1], cells, work, 0, energy, s, diffusion, 1.0, 1.0, slopes)
+                local_functions(
+                    table, starts[s] - begin, starts[s + 1] - begin, cells, work, base, energy, s, diffusion, 1.0, 1.0,
+                    slopes,
+                )  # fmt: skip
             for i in range(n):
                 for j in range(table.coef.shape[0]):
-                    f = first[cells[i]] + j
+                    f = base + first[cells[i]] + j
                     for k in range(dim):
-                        force[f, k * columns + i] += slopes[j, i] * offsets[k, i]
+                        force[f, k * columns + begin + i] += slopes[j, i] * offsets[k, i]
             continue
         for f in range(table.group_start[g], table.group_start[g + 1]):
             j = f - table.group_start[g]
-            dense_function(table, g, j, n, cells, work, slopes, 0, diffusion, f, 1.0)
+            dense_function(table, g, j, n, cells, work, slopes, 0, diffusion, base + f, 1.0)
             for s in range(snapshots):
                 total = 0.0
-                for i in range(starts[s], starts[s + 1]):
+                for i in range(starts[s] - begin, starts[s + 1] - begin):
                     total += values[i]
-                energy[s, f] += total
+                energy[s, base + f] += total
             for k in range(dim):
                 square = table.squares[g, k]
                 for i in range(n):
-                    force[f, k * columns + i] += slopes[0, i] * square * offsets[k, i]
+                    force[base + f, k * columns + begin + i] += slopes[0, i] * square * offsets[k, i]
 
 
 @njit(fastmath=FAST)
-def pair_offsets(x, n, of_i, of_j, lengths, offsets):
-    """Displacements x_i - x_j to the nearest image, into ``offsets`` (dim, n)."""
-    for k in range(x.shape[0]):
-        for p in range(n):
-            offsets[k, p] = x[k, of_i[p]] - x[k, of_j[p]]
-        if lengths[k] > 0.0:
-            for p in range(n):
-                offsets[k, p] -= lengths[k] * np.rint(offsets[k, p] / lengths[k])
-
-
-@njit(fastmath=FAST)
-def radial_pair_sums(
-    table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion, pair, offsets, cells,
-    work, slopes, of_i, of_j, segments, coincident, rows,
+def radial_pair_chunk(
+    table, base, own, columns, count, pieces, scales, share, force, energy, diffusion, pair, offsets, cells, work,
+    slopes, of_i, of_j, segments, coincident, rows,
 ):  # fmt: skip
-    """Add the interaction functions, numbered from ``base`` on, of all pairs within each snapshot.
+    """Add interaction functions at listed pairs, see :func:`trackless._kernels.pairs.pair_chunk`.
 
-    Pairs are taken in chunks of whole rows of the pair matrices; ``segments`` says which pairs of a chunk
-    belong to which snapshot. An empty ``pair`` says that the pair part is not wanted.
+    An empty ``pair`` says that the pair part is not wanted.
     """
-    room = offsets.shape[1]
-    s = 0
-    i = 0
-    while s < snapshots:
-        count = 0
-        pieces = 0
-        while s < snapshots:
-            row = starts[s + 1] - starts[s] - 1 - i
-            if row <= 0:
-                s += 1
-                i = 0
-                continue
-            if count + row > room:
-                break
-            if pieces == 0 or segments[pieces - 1, 0] != s:
-                segments[pieces, 0] = s
-                segments[pieces, 1] = count
-                pieces += 1
-            here = starts[s] + i
-            for j in range(row):
-                of_i[count + j] = here
-                of_j[count + j] = here + 1 + j
-            count += row
-            i += 1
-        segments[pieces, 1] = count
-        pair_offsets(x, count, of_i, of_j, lengths, offsets)
-        for g in range(table.squares.shape[0]):
-            radial_distances(table, g, offsets, count, cells, work)
-            for c in range(pieces):
-                farthest = 0.0
-                for p in range(segments[c, 1], segments[c + 1, 1]):
-                    farthest = max(farthest, work[1, p])
-                coincident[segments[c, 0]] |= farthest >= 1.0 / NOTHING
-            if table.dense:
-                dense_pair_forces(
-                    table, g, count, scales, base, columns, force, energy, diffusion, offsets, cells, work, slopes,
-                    of_i, of_j, segments, pieces,
-                )  # fmt: skip
-            else:
-                local_pair_sums(
-                    table, scales, base, columns, force, energy, diffusion, pair, offsets, cells, work, slopes, of_i,
-                    of_j, segments, pieces,
-                )  # fmt: skip
-        if table.dense and pair.shape[0] > 0:
-            dense_pair_part(table, offsets, count, scales[0], slopes, work, rows, pair)
+    for g in range(table.squares.shape[0]):
+        radial_distances(table, g, offsets, count, cells, work)
+        for c in range(pieces):
+            farthest = 0.0
+            for p in range(segments[c, 1], segments[c + 1, 1]):
+                farthest = max(farthest, work[1, p])
+            coincident[segments[c, 0]] |= farthest >= 1.0 / NOTHING
+        if table.dense:
+            dense_pair_forces(
+                table, g, count, scales, share, base, columns, force, energy, diffusion, offsets, cells, work, slopes,
+                of_i, of_j, segments, pieces,
+            )  # fmt: skip
+        else:
+            local_pair_sums(
+                table, scales, share, base, own, columns, force, energy, diffusion, pair, offsets, cells, work, slopes,
+                of_i, of_j, segments, pieces,
+            )  # fmt: skip
+    if table.dense and pair.shape[0] > 0:
+        dense_pair_part(table, offsets, own, count, scales[0], share, slopes, work, rows, pair)
 
 
 @njit(fastmath=FAST)
 def dense_pair_forces(
-    table, g, count, scales, base, columns, force, energy, diffusion, offsets, cells, work, slopes, of_i, of_j,
+    table, g, count, scales, share, base, columns, force, energy, diffusion, offsets, cells, work, slopes, of_i, of_j,
     segments, pieces,
 ):  # fmt: skip
     """Energies, diffusion terms and forces of the functions of one group, for one chunk of pairs."""
@@ -219,12 +188,12 @@ def dense_pair_forces(
     for f in range(table.group_start[g], table.group_start[g + 1]):
         j = f - table.group_start[g]
         # scale/2 sum_{i != j} phi and scale sum_{i != j} Lap phi: each pair counts twice
-        dense_function(table, g, j, count, cells, work, slopes, f, diffusion, base + f, 2.0 * scale)
+        dense_function(table, g, j, count, cells, work, slopes, f, diffusion, base + f, 2.0 * share * scale)
         for c in range(pieces):
             total = 0.0
             for p in range(segments[c, 1], segments[c + 1, 1]):
                 total += values[p]
-            energy[segments[c, 0], base + f] += scale * total
+            energy[segments[c, 0], base + f] += share * scale * total
         for k in range(offsets.shape[0]):
             factor = scale * table.squares[g, k]
             for p in range(count):
@@ -235,8 +204,8 @@ def dense_pair_forces(
 
 @njit(fastmath=FAST)
 def local_pair_sums(
-    table, scales, base, columns, force, energy, diffusion, pair, offsets, cells, work, slopes, of_i, of_j, segments,
-    pieces,
+    table, scales, share, base, own, columns, force, energy, diffusion, pair, offsets, cells, work, slopes, of_i, of_j,
+    segments, pieces,
 ):  # fmt: skip
     """The same and the pair part for a dictionary with few functions per cell."""
     dim = offsets.shape[0]
@@ -247,12 +216,13 @@ def local_pair_sums(
         begin, end = segments[c, 1], segments[c + 1, 1]
         scale = scales[segments[c, 0]]
         local_functions(
-            table, begin, end, cells, work, base, energy, segments[c, 0], diffusion, scale, 2.0 * scale, slopes
-        )
+            table, begin, end, cells, work, base, energy, segments[c, 0], diffusion, share * scale,
+            2.0 * share * scale, slopes,
+        )  # fmt: skip
         for p in range(begin, end):
             start = first[cells[p]]
             i, j = of_i[p], of_j[p]
-            factor = 2.0 * scale * scale / (work[1, p] * work[1, p])
+            factor = 2.0 * share * scale * scale / (work[1, p] * work[1, p])
             for a in range(width):
                 f = base + start + a
                 slope = scale * slopes[a, p]
@@ -262,16 +232,16 @@ def local_pair_sums(
                     force[f, k * columns + j] -= push
                 if paired:
                     for b in range(a + 1):
-                        pair[start + a, start + b] += factor * slopes[a, p] * slopes[b, p]
+                        pair[own + start + a, own + start + b] += factor * slopes[a, p] * slopes[b, p]
 
 
 @njit(fastmath=FAST)
-def dense_pair_part(table, offsets, count, scale, slopes, work, rows, pair):
+def dense_pair_part(table, offsets, own, count, scale, share, slopes, work, rows, pair):
     """pair[a, b] += scale^2 sum over ordered pairs of grad phi_a . grad phi_b, for b <= a.
 
     Gradients of one group are parallel, so one product of rows is enough; else there is one per direction.
     """
-    twice = np.sqrt(2.0) * scale  # ordered pairs
+    twice = np.sqrt(2.0 * share) * scale  # ordered pairs
     groups = table.squares.shape[0]
     lengths = work[VALUES]
     for k in range(1 if groups == 1 else offsets.shape[0]):
@@ -286,5 +256,9 @@ def dense_pair_part(table, offsets, count, scale, slopes, work, rows, pair):
                     lengths[p] = twice * table.squares[g, k] * offsets[k, p]
             for f in range(table.group_start[g], table.group_start[g + 1]):
                 for p in range(count):
-                    rows[f, p] = slopes[f, p] * lengths[p]
+                    rows[own + f, p] = slopes[f, p] * lengths[p]
         add_products(rows, count, pair)
+    if table.size < pair.shape[0]:  # other families have rows of their own
+        for f in range(table.size):
+            for p in range(count):
+                rows[own + f, p] = 0.0

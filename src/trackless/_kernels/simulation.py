@@ -10,7 +10,7 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from trackless._kernels import FAST
-from trackless._kernels.radial import pair_offsets
+from trackless._kernels.pairs import pair_offsets
 from trackless._kernels.random import fill_normals, shuffle
 from trackless._kernels.tensor import tensor_functions, tensor_room
 from trackless.tables import TensorTable

@@ -67,8 +67,8 @@ def tensor_functions(table, x, basis, index, value, gradient, laplacian):
 
 
 @njit(fastmath=FAST)
-def tensor_one_body(table, x, starts, snapshots, columns, force, energy, diffusion):
-    """Add the external functions at the particles ``x`` (dim, n) of a batch of snapshots."""
+def tensor_one_body(table, base, x, starts, snapshots, columns, force, energy, diffusion):
+    """Add the external functions, numbered from ``base`` on, at some particles of a batch of snapshots."""
     dim = x.shape[0]
     point = np.empty(dim)
     basis, index, value, gradient, laplacian = tensor_room(dim, table.noise.shape[0])
@@ -78,8 +78,8 @@ def tensor_one_body(table, x, starts, snapshots, columns, force, energy, diffusi
                 point[k] = x[k, i]
             count = tensor_functions(table, point, basis, index, value, gradient, laplacian)
             for a in range(count):
-                f = index[a]
-                if f >= 0:
+                f = base + index[a]
+                if index[a] >= 0:
                     energy[s, f] += value[a]
                     for part in range(laplacian.shape[1]):
                         diffusion[part, f] += laplacian[a, part]
@@ -88,37 +88,37 @@ def tensor_one_body(table, x, starts, snapshots, columns, force, energy, diffusi
 
 
 @njit(fastmath=FAST)
-def tensor_pair_sums(table, x, starts, snapshots, lengths, scales, base, columns, force, energy, diffusion, pair):
-    """Add the interaction functions, numbered from ``base`` on, of all pairs within each snapshot."""
-    dim = x.shape[0]
+def tensor_pair_chunk(
+    table, base, own, columns, pieces, scales, share, force, energy, diffusion, pair, offsets, of_i, of_j, segments
+):  # fmt: skip
+    """Add interaction functions at listed pairs, see :func:`trackless._kernels.pairs.pair_chunk`."""
+    dim = offsets.shape[0]
     point = np.empty(dim)
     basis, index, value, gradient, laplacian = tensor_room(dim, table.noise.shape[0])
-    for s in range(snapshots):
+    for c in range(pieces):
+        s = segments[c, 0]
         scale = scales[s]
-        for i in range(starts[s], starts[s + 1]):
-            for j in range(i + 1, starts[s + 1]):
+        for p in range(segments[c, 1], segments[c + 1, 1]):
+            for k in range(dim):
+                point[k] = offsets[k, p]
+            count = tensor_functions(table, point, basis, index, value, gradient, laplacian)
+            for a in range(count):
+                f = index[a]
+                if f < 0:
+                    continue
+                # scale/2 sum_{i != j} phi and scale sum_{i != j} Lap phi: each pair counts twice
+                energy[s, base + f] += share * scale * value[a]
+                for part in range(laplacian.shape[1]):
+                    diffusion[part, base + f] += 2.0 * share * scale * laplacian[a, part]
                 for k in range(dim):
-                    point[k] = x[k, i] - x[k, j]
-                    if lengths[k] > 0.0:
-                        point[k] -= lengths[k] * np.rint(point[k] / lengths[k])
-                count = tensor_functions(table, point, basis, index, value, gradient, laplacian)
-                for a in range(count):
-                    f = index[a]
-                    if f < 0:
-                        continue
-                    # scale/2 sum_{i != j} phi and scale sum_{i != j} Lap phi: each pair counts twice
-                    energy[s, base + f] += scale * value[a]
-                    for part in range(laplacian.shape[1]):
-                        diffusion[part, base + f] += 2.0 * scale * laplacian[a, part]
-                    for k in range(dim):
-                        force[base + f, k * columns + i] += scale * gradient[a, k]
-                        force[base + f, k * columns + j] -= scale * gradient[a, k]
-                    for b in range(count if pair.shape[0] > 0 else 0):
-                        if 0 <= index[b] <= f:
-                            total = 0.0
-                            for k in range(dim):
-                                total += gradient[a, k] * gradient[b, k]
-                            pair[f, index[b]] += 2.0 * scale * scale * total
+                    force[base + f, k * columns + of_i[p]] += scale * gradient[a, k]
+                    force[base + f, k * columns + of_j[p]] -= scale * gradient[a, k]
+                for b in range(count if pair.shape[0] > 0 else 0):
+                    if 0 <= index[b] <= f:
+                        total = 0.0
+                        for k in range(dim):
+                            total += gradient[a, k] * gradient[b, k]
+                        pair[own + f, own + index[b]] += 2.0 * share * scale * scale * total
 
 
 @njit

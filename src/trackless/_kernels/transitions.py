@@ -15,7 +15,8 @@ import numpy as np
 from numba import njit
 
 from trackless._kernels import FAST
-from trackless._kernels.energies import evaluated, workspace
+from trackless._kernels.energies import evaluated, most_particles, ranges_of
+from trackless._kernels.moments import scratch_room, sizes_of
 from trackless._kernels.products import add_products
 
 TOGETHER = 8  # transitions whose products are taken together
@@ -23,22 +24,23 @@ TOGETHER = 8  # transitions whose products are taken together
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def transition_task(
-    before, after, starts, gap, scales, lengths, external, interaction, test_external, test_interaction,
-    smooth_external, smooth_interaction, coef, sigma, rough,
+    before, after, starts, gap, scales, lengths, families, tests, smooth, coef, sigma, rough,
 ):  # fmt: skip
     """Normal equations of some transitions, linearised at ``coef``.
 
     Parameters
     ----------
     before, after : (P, dim)
-        Positions at the start and the end of all transitions; number s has ``starts[s]:starts[s + 1]`` of them.
+        Positions at the start and the end of all transitions, each sorted by kind.
+    starts : (S, kinds + 1)
+        Kind a of transition s is ``before[starts[s, a]:starts[s, a + 1]]``, and likewise ``after``.
     gap : float
         Interval.
     scales : (S,)
         Coupling factor of each.
-    external, interaction : tables
+    families : Families
         Of the forces, K functions.
-    test_external, test_interaction, smooth_external, smooth_interaction : tables
+    tests, smooth : Families
         Of the test energies, E functions, before and after they are convolved with the noise of a step.
     coef : (K,)
     rough : (E, E)
@@ -51,45 +53,43 @@ def transition_task(
         (lower triangle).
     """
     dim = before.shape[1]
-    size = external.size + interaction.size
-    tests = test_external.size + test_interaction.size
-    padded, padded_tests = 4 * ((size + 3) // 4), 4 * ((tests + 3) // 4)
-    most = max(external.size, interaction.size, test_external.size, test_interaction.size)
-    columns, room = workspace(starts, dim, most, 1)
-    one, scale = np.zeros(2, np.int64), np.empty(1)
+    n_external, n_interaction, most = sizes_of(families)
+    t_external, t_interaction, t_most = sizes_of(tests)
+    size, count = n_external + n_interaction, t_external + t_interaction
+    padded, padded_tests = 4 * ((size + 3) // 4), 4 * ((count + 3) // 4)
+    columns = most_particles(starts)
+    room = scratch_room(dim, 1, max(most, t_most), 0, columns)
+    scale = np.empty(1)
     x = np.empty((dim, columns))
     y = np.empty((dim, columns))
     force = np.zeros((padded, dim * columns))
     push = np.zeros((padded_tests, dim * columns))
     energy, diffusion = np.zeros((1, size)), np.zeros((1, size))
-    test_energy, test_diffusion = np.zeros((1, tests)), np.zeros((1, tests))
+    test_energy, test_diffusion = np.zeros((1, count)), np.zeros((1, count))
     root = np.zeros((padded_tests, padded_tests))
-    residual = np.zeros(tests)
-    rows = np.zeros((padded, TOGETHER * tests))
-    white = np.zeros(TOGETHER * tests)
+    residual = np.zeros(count)
+    rows = np.zeros((padded, TOGETHER * count))
+    white = np.zeros(TOGETHER * count)
     matrix = np.zeros((padded, padded))
     vector = np.zeros(size)
-    rough_sum = np.zeros((tests, tests))
+    rough_sum = np.zeros((count, count))
     filled = 0
     for s in range(scales.shape[0]):
-        n = starts[s + 1] - starts[s]
+        ranges = ranges_of(starts, s)
+        first, n = starts[s, 0], ranges[-1, 1]
         scale[0] = scales[s]
-        one[1] = n
         # what is seen after the step
         for k in range(dim):
             for i in range(n):
-                x[k, i] = after[starts[s] + i, k]
-        evaluated(
-            test_external, test_interaction, x, one, scale, lengths, columns, push, test_energy, test_diffusion,
-            room,
-        )  # fmt: skip
-        for e in range(tests):
+                x[k, i] = after[first + i, k]
+        evaluated(tests, x, ranges, scale, lengths, columns, push, test_energy, test_diffusion, room)
+        for e in range(count):
             residual[e] = test_energy[0, e]
         # forces before it, and where it leads without noise
         for k in range(dim):
             for i in range(n):
-                x[k, i] = before[starts[s] + i, k]
-        evaluated(external, interaction, x, one, scale, lengths, columns, force, energy, diffusion, room)
+                x[k, i] = before[first + i, k]
+        evaluated(families, x, ranges, scale, lengths, columns, force, energy, diffusion, room)
         for k in range(dim):
             for i in range(n):
                 total = 0.0
@@ -97,28 +97,25 @@ def transition_task(
                     total += coef[f] * force[f, k * columns + i]
                 y[k, i] = x[k, i] - gap * total
         # covariance of the test energies, and its root
-        evaluated(
-            smooth_external, smooth_interaction, y, one, scale, lengths, columns, push, test_energy,
-            test_diffusion, room,
-        )  # fmt: skip
+        evaluated(smooth, y, ranges, scale, lengths, columns, push, test_energy, test_diffusion, room)
         root[:] = 0.0
         add_products(push, dim * columns, root)
-        for e in range(tests):
+        for e in range(count):
             residual[e] -= test_energy[0, e]
-        for e in range(tests):
+        for e in range(count):
             for f in range(e + 1):
                 linear = sigma * sigma * gap * root[e, f]
                 rough_sum[e, f] += (residual[e] * residual[f] - linear) / gap**2
                 root[e, f] = linear + gap * gap * rough[e, f]
-        cholesky(root, tests)
-        begin = filled * tests
-        for e in range(tests):
+        cholesky(root, count)
+        begin = filled * count
+        for e in range(count):
             total = residual[e]
             for f in range(e):
                 total -= root[e, f] * white[begin + f]
             white[begin + e] = total / root[e, e]
         for a in range(size):
-            for e in range(tests):
+            for e in range(count):
                 total = 0.0
                 for c in range(dim * columns):
                     total += push[e, c] * force[a, c]
@@ -128,10 +125,10 @@ def transition_task(
                 rows[a, begin + e] = total / root[e, e]
         filled += 1
         if filled == TOGETHER or s == scales.shape[0] - 1:
-            add_products(rows, filled * tests, matrix)
+            add_products(rows, filled * count, matrix)
             for a in range(size):
                 total = 0.0
-                for c in range(filled * tests):
+                for c in range(filled * count):
                     total += rows[a, c] * white[c]
                 vector[a] += total
             filled = 0
