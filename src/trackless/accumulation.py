@@ -211,7 +211,7 @@ def _add_batch(
 
 def _run_task(task: Task, snapshots: Snapshots, coupling: str, families: Families, matching: Matching | None) -> Sums:
     piece, runs = task.piece, task.runs
-    points, starts, counts, scales = loaded(task, snapshots, coupling)
+    points, starts, counts, scales = loaded(task, snapshots, coupling, len(families.external))
     frames = counts.shape[1]
     # class by class, run by run: equal weights follow each other
     entry = (np.arange(len(runs))[:, None] * frames + piece.order).ravel()

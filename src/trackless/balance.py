@@ -239,7 +239,7 @@ def _sums(
     task: Task, snapshots: Snapshots, coupling: str, families: Families, tests: Tests, coef: Array, rule: int
 ) -> dict[str, Array]:
     piece, runs = task.piece, task.runs
-    points, starts, counts, scales = loaded(task, snapshots, coupling)
+    points, starts, counts, scales = loaded(task, snapshots, coupling, len(families.external))
     frames = counts.shape[1]
     weights = np.zeros((frames, len(STRIDES)))
     weights[piece.order] = piece.weights.reshape(-1, len(STRIDES), len(RULES))[piece.class_of][:, :, rule]

@@ -128,14 +128,16 @@ class Loaded(NamedTuple):
     """(S,): coupling factors"""
 
 
-def loaded(task: Task, snapshots: Snapshots, coupling: str, further: int = 0) -> Loaded:
-    """Read the positions of a task, with so many further frames of each run."""
+def loaded(task: Task, snapshots: Snapshots, coupling: str, kinds: int = 1, further: int = 0) -> Loaded:
+    """Read the positions of a task, with so many further frames of each run; one kind: whatever they are."""
     piece, runs = task.piece, task.runs
     last = piece.last + further
-    kinds = np.array([snapshots.species_counts_of(m)[piece.first : last + 1] for m in runs])
+    of_kind = np.array([snapshots.species_counts_of(m)[piece.first : last + 1] for m in runs])
     points = [snapshots.points_of(m, piece.first, last) for m in runs]
-    counts = kinds.sum(axis=2)
-    ends = np.cumsum(kinds.reshape(-1, kinds.shape[2])).reshape(-1, kinds.shape[2])
+    counts = of_kind.sum(axis=2)
+    if kinds == 1:
+        of_kind = counts[:, :, None]
+    ends = np.cumsum(of_kind).reshape(-1, of_kind.shape[2])
     starts = np.concatenate([ends[:, -1:] - counts.reshape(-1, 1), ends], axis=1)
     scales = 1.0 / np.maximum(counts.ravel(), 1) if coupling == "mean" else np.ones(counts.size)
     return Loaded(np.ascontiguousarray(np.concatenate(points), dtype=np.float64), starts, counts, scales)

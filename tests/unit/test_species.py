@@ -114,3 +114,11 @@ def test_ragged_species_must_fit():
         tl.Snapshots([frames], [TIMES[:2]], species=[])
     with pytest.raises(tl.InputError, match="differ in their species"):
         concatenate([data, tl.Snapshots([frames], [TIMES[:2]])])
+
+
+def test_families_for_one_kind_take_all_particles(data):
+    family = tl.RadialSplines(6, lower=0.0, upper=5.0)
+    plain = tl.Snapshots([[data.frame(m, i) for i in range(4)] for m in range(3)], [TIMES] * 3)
+    found, expected = (tl.accumulate(d, family, None, blocks=3, windows=1) for d in (data, plain))
+    np.testing.assert_allclose(found.quadratic, expected.quadratic, rtol=1e-12)
+    np.testing.assert_allclose(found.energy, expected.energy, atol=1e-12)
