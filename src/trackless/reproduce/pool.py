@@ -17,7 +17,7 @@ from trackless.estimators.labeled import LabeledMLE
 from trackless.estimators.least_squares import LeastSquares
 from trackless.estimators.self_test import SelfTest
 from trackless.estimators.sinkhorn import SinkhornMLE
-from trackless.matching import Matching
+from trackless.matching import Matching, Tally
 from trackless.moments import Moments
 from trackless.reproduce.protocol import Context, Part, chunks, closed_on_metric, metric_of, model_of, seed_of
 from trackless.validation import gradient_errors
@@ -64,6 +64,16 @@ def pool_errors(context: Context, name: str, start: float = 0.0) -> dict[tuple[s
             fitted = estimator(cell[0]).fit(moments)
             errors.setdefault(cell, []).append(gradient_errors(fitted, model, metric))
     return {cell: 100 * np.array(rows) for cell, rows in errors.items()}
+
+
+def matched_right(context: Context, name: str) -> dict[float, float]:
+    """Part of all particles that Sinkhorn matches to themselves, by interval."""
+    tallies: dict[float, list] = {}
+    for trial in range(context.protocol.trials):
+        for (method, dt), moments in pool_moments(context, name, trial).items():
+            if method == "sinkhorn":
+                tallies.setdefault(dt, []).append(Tally(*moments.tally.sum(axis=(0, 1))))
+    return {dt: sum(t.right for t in each) / sum(t.particles for t in each) for dt, each in tallies.items()}
 
 
 def _keys(context: Context, name: str, trial: int, start: float) -> dict[tuple[str, float], str]:
