@@ -25,8 +25,7 @@ def bump(table, e, sign, point, gradient, diffusion, f, factor):
     return value
 
 
-@njit(fastmath=FAST)
-def bump_one_body(table, base, x, starts, snapshots, columns, force, energy, diffusion):
+def bump_one_body(table, base, x, starts, snapshots, columns, force, energy, diffusion, room):
     """Add bumps, numbered from ``base`` on, at some particles of a batch of snapshots."""
     dim = x.shape[0]
     point, gradient = np.empty(dim), np.empty(dim)
@@ -40,11 +39,9 @@ def bump_one_body(table, base, x, starts, snapshots, columns, force, energy, dif
                     force[base + e, k * columns + i] += gradient[k]
 
 
-@njit(fastmath=FAST)
-def bump_pair_chunk(
-    table, base, columns, pieces, scales, share, force, energy, diffusion, offsets, of_i, of_j, segments
-):  # fmt: skip
+def bump_pair_chunk(table, base, own, columns, count, pieces, scales, share, force, energy, diffusion, pair, room):
     """Add even pairs of bumps at listed pairs, see :func:`trackless._kernels.pairs.pair_chunk`; no pair part."""
+    offsets, _, _, _, of_i, of_j, segments, _, _ = room
     dim = offsets.shape[0]
     point, gradient = np.empty(dim), np.empty(dim)
     for c in range(pieces):

@@ -10,13 +10,14 @@ from trackless._kernels.cells import grid_of, sorted_into_cells
 from trackless._kernels.moments import (
     FEWEST_IN_CELLS,
     PARTICLES,
+    add_functions,
     in_rows,
-    rows_of_large,
     scratch_room,
     sizes_of,
-    small_snapshots,
+    take_rows,
     transposed,
 )
+from trackless._kernels.pairs import Rows, whole
 
 
 @njit(fastmath=FAST)
@@ -26,10 +27,18 @@ def evaluated(families, x, starts, scale, lengths, columns, force, energy, diffu
     ``x`` is (dim, n), kind a has columns ``starts[a, 0]`` to ``starts[a, 1]``, and ``scale`` (1,) is the coupling
     factor.
     """
-    force[:] = 0.0
     energy[:] = 0.0
     diffusion[:] = 0.0
-    small_snapshots(families, x, starts, 1, lengths, scale, columns, force, energy, diffusion, np.zeros((0, 0)), room)
+    added(families, whole(x.shape[0]), x, starts, scale, lengths, columns, force, energy, diffusion, room)
+
+
+@njit(fastmath=FAST)
+def added(families, rows, x, starts, scale, lengths, columns, force, energy, diffusion, room):
+    """Forces of one snapshot, or of rows of it; energies and diffusion terms are added to what is there."""
+    force[:] = 0.0
+    add_functions(
+        families, rows, x, starts, 1, lengths, scale, columns, force, energy, diffusion, np.zeros((0, 0)), room
+    )
 
 
 @njit
@@ -100,59 +109,58 @@ def energy_series(points, starts, scales, lengths, families, coef, tests, ahead,
     size, total = n_external + n_interaction, t_external + t_interaction
     columns = most_particles(starts)
     if ahead == 0.0 and columns >= FEWEST_IN_CELLS:
-        columns = PARTICLES  # at least; more where small snapshots need it
+        columns = np.int64(PARTICLES)  # at least; more where small snapshots need it
         for s in range(starts.shape[0]):
             n = starts[s, kinds] - starts[s, 0]
             if not in_rows(n, np.ones(dim, np.int64)):
                 columns = max(columns, n)
     room = scratch_room(dim, parts, max(most, t_most), 0, columns)
     count = scales.shape[0]
-    scale, row_start = np.empty(1), np.zeros(2, np.int64)
+    scale = np.empty(1)
     x = np.empty((dim, columns))
     force, push = np.zeros((size, dim * columns)), np.zeros((total, dim * columns))
     drift = np.zeros((coef.shape[0], dim * columns))
     own_energy, own_diffusion = np.zeros((1, size)), np.zeros((parts, size))
     energy, diffusion = np.zeros((count, total)), np.zeros((count, parts, total))
     power = np.zeros((count, coef.shape[0], total))
-    nothing = np.zeros((0, 0))
     for s in range(count):
         n = starts[s, kinds] - starts[s, 0]
         scale[0] = scales[s]
         ranges = ranges_of(starts, s)
+        rows = whole(dim)
+        large = False
         if ahead == 0.0 and n >= FEWEST_IN_CELLS:
             everyone = transposed(points, starts[s, 0], n)
             lower, inverse, cells = grid_of(everyone, lengths, max(families.reach, tests.reach))
-            if in_rows(n, cells):
+            large = in_rows(n, cells)
+            if large:
                 positions, _, cell_of, start = sorted_into_cells(
                     everyone, starts[s] - starts[s, 0], lengths, lower, inverse, cells
                 )
-                for a in range(kinds):
-                    for row in range(ranges[a, 0], ranges[a, 1], columns - 1):
-                        last = min(row + columns - 1, ranges[a, 1])
-                        force[:] = 0.0
-                        push[:] = 0.0
-                        rows_of_large(
-                            families, a, positions, row, last, cell_of, start, cells, lengths, scale, columns, x,
-                            row_start, force, own_energy, own_diffusion, nothing, room,
-                        )  # fmt: skip
-                        rows_of_large(
-                            tests, a, positions, row, last, cell_of, start, cells, lengths, scale, columns, x,
-                            row_start, push, energy[s : s + 1], diffusion[s], nothing, room,
-                        )  # fmt: skip
-                        drift_of(coef, force, drift)
-                        add_tests(s, noise, columns, drift, force, push, weights, power, gram, cross)
-                continue
-        for k in range(dim):
-            for i in range(n):
-                x[k, i] = points[starts[s, 0] + i, k]
-        evaluated(families, x, ranges, scale, lengths, columns, force, own_energy, own_diffusion, room)
-        drift_of(coef, force, drift)
-        if ahead != 0.0:
+                rows = Rows(0, 0, 0, positions, cell_of, start, cells)
+        if not large:
             for k in range(dim):
                 for i in range(n):
-                    x[k, i] -= ahead * drift[0, k * columns + i]
-        evaluated(tests, x, ranges, scale, lengths, columns, push, energy[s : s + 1], diffusion[s], room)
-        add_tests(s, noise, columns, drift, force, push, weights, power, gram, cross)
+                    x[k, i] = points[starts[s, 0] + i, k]
+        left = True
+        while left:
+            if large:  # the next rows, of one kind
+                kind, first = rows.kind, rows.end
+                while kind < kinds - 1 and first >= starts[s, kind + 1] - starts[s, 0]:
+                    kind += 1
+                last = min(first + columns - 1, starts[s, kind + 1] - starts[s, 0])
+                rows = take_rows(
+                    kind, first, last, rows.positions, rows.cell_of, rows.start, rows.cells, x, ranges
+                )  # fmt: skip
+            added(families, rows, x, ranges, scale, lengths, columns, force, own_energy, own_diffusion, room)
+            drift_of(coef, force, drift)
+            if ahead != 0.0:
+                for k in range(dim):
+                    for i in range(n):
+                        x[k, i] -= ahead * drift[0, k * columns + i]
+            added(tests, rows, x, ranges, scale, lengths, columns, push, energy[s : s + 1], diffusion[s], room)
+            add_tests(s, noise, columns, drift, force, push, weights, power, gram, cross)
+            left = large and rows.end < n
     for s in range(count):
         for part in range(parts):
             for e in range(total):

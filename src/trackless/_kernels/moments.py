@@ -13,7 +13,7 @@ from numba.extending import overload
 from trackless._kernels import FAST
 from trackless._kernels.bumps import bump_one_body
 from trackless._kernels.cells import grid_of, seen_part, sorted_into_cells
-from trackless._kernels.pairs import all_pairs, near_pairs
+from trackless._kernels.pairs import Rows, pair_sums, whole
 from trackless._kernels.polynomials import polynomial_one_body
 from trackless._kernels.products import add_products
 from trackless._kernels.radial import SHARES, radial_one_body
@@ -34,22 +34,10 @@ def one_body(table, base, x, starts, snapshots, columns, force, energy, diffusio
 
 @overload(one_body, jit_options={"fastmath": FAST})
 def _one_body(table, base, x, starts, snapshots, columns, force, energy, diffusion, room):
-    def radial(table, base, x, starts, snapshots, columns, force, energy, diffusion, room):
-        offsets, cells, work, slopes, _, _, _, _, _ = room
-        radial_one_body(
-            table, base, x, starts, snapshots, columns, force, energy, diffusion, offsets, cells, work, slopes
-        )
-
-    def tensor(table, base, x, starts, snapshots, columns, force, energy, diffusion, room):
-        tensor_one_body(table, base, x, starts, snapshots, columns, force, energy, diffusion)
-
-    def polynomial(table, base, x, starts, snapshots, columns, force, energy, diffusion, room):
-        polynomial_one_body(table, base, x, starts, snapshots, columns, force, energy, diffusion)
-
-    def bumps(table, base, x, starts, snapshots, columns, force, energy, diffusion, room):
-        bump_one_body(table, base, x, starts, snapshots, columns, force, energy, diffusion)
-
-    kinds = {RadialTable: radial, TensorTable: tensor, PolynomialTable: polynomial, BumpTable: bumps}
+    kinds = {
+        RadialTable: radial_one_body, TensorTable: tensor_one_body, PolynomialTable: polynomial_one_body,
+        BumpTable: bump_one_body,
+    }  # fmt: skip
     return kinds.get(getattr(table, "instance_class", None))
 
 
@@ -67,56 +55,39 @@ def sizes_of(families):
 
 
 @njit(fastmath=FAST)
-def small_snapshots(families, x, starts, snapshots, lengths, scales, columns, force, energy, diffusion, pair, room):
-    """Add all functions of a batch of whole snapshots; kind a of number s is in columns starts[a, s] to [a, s + 1]."""
-    base = 0
+def add_functions(
+    families, rows, x, starts, snapshots, lengths, scales, columns, force, energy, diffusion, pair, room
+):  # fmt: skip
+    """Add all functions of a batch of whole snapshots, or of rows of a large one.
+
+    Kind a of snapshot s is in columns ``starts[a, s]`` to ``starts[a, s + 1]`` of ``x``, rows are columns 0 and on.
+    """
+    base, own = np.int64(0), np.int64(0)  # typed: numba compiles callees once more for literal numbers
     for a in range(len(families.external)):
         table = families.external[a]
-        if table.size > 0:
+        if table.size > 0 and (rows.kind < 0 or rows.kind == a):
             one_body(table, base, x, starts[a], snapshots, columns, force, energy, diffusion, room)
         base += table.size
-    own = 0
-    for c in range(len(families.interaction)):
-        table = families.interaction[c]
-        if table.size > 0:
-            first, second = families.pairs[c, 0], families.pairs[c, 1]
-            all_pairs(
-                table, x, starts, first, second, snapshots, lengths, scales, base + own, own, columns, force, energy,
-                diffusion, pair, room,
-            )  # fmt: skip
-        own += table.size
-
-
-@njit(fastmath=FAST)
-def rows_of_large(
-    families, kind, positions, begin, end, cell_of, start, cells, lengths, scales, columns, x, starts, force, energy,
-    diffusion, pair, room,
-):  # fmt: skip
-    """Add all functions of particles ``begin`` to ``end``, of one kind, of a snapshot that was sorted into cells.
-
-    They become columns 0 to end - begin of ``x`` and ``force``; ``starts`` is room for (0, end - begin).
-    """
-    for k in range(positions.shape[0]):
-        for i in range(begin, end):
-            x[k, i - begin] = positions[k, i]
-    starts[0], starts[1] = 0, end - begin
-    base = 0
-    for a in range(len(families.external)):
-        table = families.external[a]
-        if a == kind and table.size > 0:
-            one_body(table, base, x, starts, 1, columns, force, energy, diffusion, room)
-        base += table.size
-    own = 0
     for c in range(len(families.interaction)):
         table = families.interaction[c]
         first, second = families.pairs[c, 0], families.pairs[c, 1]
-        if table.size > 0 and kind in (first, second):
-            other = second if kind == first else first
-            near_pairs(
-                table, positions, begin, end, other, cell_of, start, cells, lengths, families.reach, scales,
-                base + own, own, columns, force, energy, diffusion, pair, room,
+        if table.size > 0 and (rows.kind < 0 or rows.kind == first or rows.kind == second):
+            other = first if rows.kind == second else second
+            pair_sums(
+                table, rows, x, starts, first, other, snapshots, lengths, families.reach, scales, base + own, own,
+                columns, force, energy, diffusion, pair, room,
             )  # fmt: skip
         own += table.size
+
+
+@njit
+def take_rows(kind, begin, end, positions, cell_of, start, cells, x, starts):
+    """Particles ``begin`` to ``end``, of one kind, of a sorted snapshot, as the first columns of ``x``."""
+    for k in range(positions.shape[0]):
+        for i in range(begin, end):
+            x[k, i - begin] = positions[k, i]
+    starts[kind, 0], starts[kind, 1] = 0, end - begin
+    return Rows(kind, begin, end, positions, cell_of, start, cells)
 
 
 @njit
@@ -191,7 +162,7 @@ def accumulate_task(
     size = n_external + n_interaction
     padded = 4 * ((size + 3) // 4)
     padded_pair = 4 * ((n_interaction + 3) // 4)
-    columns = PARTICLES
+    columns = np.int64(PARTICLES)
     for e in range(entries):
         n = starts[snapshot_of[e], kinds] - starts[snapshot_of[e], 0]
         if n <= MOST_TOGETHER:
@@ -218,31 +189,22 @@ def accumulate_task(
         n = starts[s, kinds] - starts[s, 0]
         batch_scale[0] = scales[s]
         together[:] = False
-        end = begin
+        rows = whole(dim)
+        order = np.empty(0, np.int64)
+        large = False
+        end, particles = begin, 0
         if n >= FEWEST_IN_CELLS:
             everyone = transposed(points, starts[s, 0], n)
             lower, inverse, cells = grid_of(everyone, lengths, families.reach)
-            if in_rows(n, cells):
+            large = in_rows(n, cells)
+            if large:
+                positions, order, cell_of, start = sorted_into_cells(
+                    everyone, starts[s] - starts[s, 0], lengths, lower, inverse, cells
+                )
+                rows = Rows(0, 0, 0, positions, cell_of, start, cells)
                 end = begin + 1
-                batch_energy[0] = 0.0
-                of_kind = starts[s] - starts[s, 0]
-                positions, order, cell_of, start = sorted_into_cells(everyone, of_kind, lengths, lower, inverse, cells)
-                for a in range(kinds):
-                    for row in range(of_kind[a], of_kind[a + 1], columns - 1):
-                        last = min(row + columns - 1, of_kind[a + 1])
-                        rows_of_large(
-                            families, a, positions, row, last, cell_of, start, cells, lengths, batch_scale, columns,
-                            x, batch_start[0], force, batch_energy, sum_diffusion, sum_pair, scratch,
-                        )  # fmt: skip
-                        if follows:
-                            for i in range(last - row):
-                                copy_step(moved, matched, starts[s, 0] + order[row + i], steps, i)
-                            add_work(force, last - row, columns, steps, work)
-                        add_products(force, dim * columns, sum_quadratic)
-                        force[:] = 0.0
-        if end == begin:
+        if not large:
             # A batch: as many snapshots of one class and one coupling factor as fit.
-            particles = 0
             while end < entries and end - begin < PARTICLES:
                 s = snapshot_of[end]
                 n = starts[s, kinds] - starts[s, 0]
@@ -268,15 +230,31 @@ def accumulate_task(
                             copy_step(moved, matched, i, steps, column)
                         column += 1
                     batch_start[a, b + 1] = column
-            batch_energy[: end - begin] = 0.0
-            small_snapshots(
-                families, x, batch_start, end - begin, lengths, batch_scale, columns, force, batch_energy,
+        batch_energy[: end - begin] = 0.0
+        s = snapshot_of[begin]
+        left = True
+        while left:
+            if large:  # the next rows, of one kind
+                kind, first = rows.kind, rows.end
+                while kind < kinds - 1 and first >= starts[s, kind + 1] - starts[s, 0]:
+                    kind += 1
+                particles = min(columns - 1, starts[s, kind + 1] - starts[s, 0] - first)
+                rows = take_rows(
+                    kind, first, first + particles, rows.positions, rows.cell_of, rows.start, rows.cells, x,
+                    batch_start,
+                )  # fmt: skip
+                if follows:
+                    for i in range(particles):
+                        copy_step(moved, matched, starts[s, 0] + order[first + i], steps, i)
+            add_functions(
+                families, rows, x, batch_start, end - begin, lengths, batch_scale, columns, force, batch_energy,
                 sum_diffusion, sum_pair, scratch,
             )  # fmt: skip
             if follows:
                 add_work(force, particles, columns, steps, work)
             add_products(force, dim * columns, sum_quadratic)
             force[:] = 0.0
+            left = large and rows.end < starts[s, kinds] - starts[s, 0]
         for b in range(end - begin):
             s = snapshot_of[begin + b]
             coincident[s] = together[b]

@@ -7,9 +7,12 @@ side, and memory does not grow with the snapshot.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 from numba.extending import overload
+from numpy.typing import NDArray
 
 from trackless._kernels import FAST
 from trackless._kernels.bumps import bump_pair_chunk
@@ -41,27 +44,7 @@ def pair_chunk(table, base, own, columns, count, pieces, scales, share, force, e
 
 @overload(pair_chunk, jit_options={"fastmath": FAST})
 def _pair_chunk(table, base, own, columns, count, pieces, scales, share, force, energy, diffusion, pair, room):
-    def radial(table, base, own, columns, count, pieces, scales, share, force, energy, diffusion, pair, room):
-        offsets, cells, work, slopes, of_i, of_j, segments, coincident, rows = room
-        radial_pair_chunk(
-            table, base, own, columns, count, pieces, scales, share, force, energy, diffusion, pair, offsets, cells,
-            work, slopes, of_i, of_j, segments, coincident, rows,
-        )  # fmt: skip
-
-    def tensor(table, base, own, columns, count, pieces, scales, share, force, energy, diffusion, pair, room):
-        offsets, _, _, _, of_i, of_j, segments, _, _ = room
-        tensor_pair_chunk(
-            table, base, own, columns, pieces, scales, share, force, energy, diffusion, pair, offsets, of_i, of_j,
-            segments,
-        )  # fmt: skip
-
-    def bumps(table, base, own, columns, count, pieces, scales, share, force, energy, diffusion, pair, room):
-        offsets, _, _, _, of_i, of_j, segments, _, _ = room
-        bump_pair_chunk(
-            table, base, columns, pieces, scales, share, force, energy, diffusion, offsets, of_i, of_j, segments
-        )
-
-    kinds = {RadialTable: radial, TensorTable: tensor, BumpTable: bumps}
+    kinds = {RadialTable: radial_pair_chunk, TensorTable: tensor_pair_chunk, BumpTable: bump_pair_chunk}
     return kinds.get(getattr(table, "instance_class", None))
 
 
@@ -76,97 +59,129 @@ def pair_offsets(x, n, of_i, of_j, lengths, offsets):
                 offsets[k, p] -= lengths[k] * np.rint(offsets[k, p] / lengths[k])
 
 
-@njit(fastmath=FAST)
-def all_pairs(
-    table, x, starts, a, b, snapshots, lengths, scales, base, own, columns, force, energy, diffusion, pair, room
-):  # fmt: skip
-    """Add the functions of all pairs of a particle of kind ``a`` and one of kind ``b`` within each snapshot.
+class Rows(NamedTuple):
+    """Some particles (rows) of a large snapshot that was sorted into cells; or, with kind -1, whole small snapshots."""
 
-    Snapshot s has the particles of kind a from ``starts[a, s]`` to ``starts[a, s + 1]``. Pairs are taken in chunks of
-    whole rows of the pair matrices.
+    kind: int
+    begin: int
+    end: int
+    positions: NDArray[np.float64]
+    """(dim, n), ``cell_of`` and ``start`` as :func:`trackless._kernels.cells.sorted_into_cells` makes them"""
+    cell_of: NDArray[np.int64]
+    start: NDArray[np.int64]
+    cells: NDArray[np.int64]
+
+
+@njit
+def whole(dim):
+    """No rows: snapshots are taken whole."""
+    none = np.empty(0, np.int64)
+    return Rows(-1, 0, 0, np.empty((dim, 0)), none, none, none)
+
+
+@njit
+def list_all(starts, a, b, snapshots, s, i, of_i, of_j, segments):
+    """Pairs of a particle of kind ``a`` and one of kind ``b``, from row ``i`` of snapshot ``s`` on, as many as fit.
+
+    Returns their count, the pieces of ``segments``, and the snapshot and row to go on with.
     """
-    offsets, _, _, _, of_i, of_j, segments, _, _ = room
-    most = offsets.shape[1]
-    s = 0
-    i = 0
+    count, pieces = 0, 0
     while s < snapshots:
-        count = 0
-        pieces = 0
-        while s < snapshots:
-            here = starts[a, s] + i
-            first = here + 1 if a == b else starts[b, s]
-            row = starts[b, s + 1] - first
-            if here >= starts[a, s + 1] or row <= 0:
-                s += 1
-                i = 0
-                continue
-            if count + row > most:
-                break
-            if pieces == 0 or segments[pieces - 1, 0] != s:
-                segments[pieces, 0] = s
-                segments[pieces, 1] = count
-                pieces += 1
-            for j in range(row):
-                of_i[count + j] = here
-                of_j[count + j] = first + j
-            count += row
-            i += 1
-        segments[pieces, 1] = count
-        if count > 0:
-            pair_offsets(x, count, of_i, of_j, lengths, offsets)
-            pair_chunk(table, base, own, columns, count, pieces, scales, 1.0, force, energy, diffusion, pair, room)
+        here = starts[a, s] + i
+        first = here + 1 if a == b else starts[b, s]
+        row = starts[b, s + 1] - first
+        if here >= starts[a, s + 1] or row <= 0:
+            s += 1
+            i = 0
+            continue
+        if count + row > of_i.shape[0]:
+            break
+        if pieces == 0 or segments[pieces - 1, 0] != s:
+            segments[pieces, 0] = s
+            segments[pieces, 1] = count
+            pieces += 1
+        for j in range(row):
+            of_i[count + j] = here
+            of_j[count + j] = first + j
+        count += row
+        i += 1
+    segments[pieces, 1] = count
+    return count, pieces, s, i
 
 
 @njit(fastmath=FAST)
-def near_pairs(
-    table, x, begin, end, other, cell_of, start, cells, lengths, reach, scales, base, own, columns, force, energy,
-    diffusion, pair, room,
-):  # fmt: skip
-    """Add the functions of particles ``begin`` to ``end`` and their neighbours of kind ``other`` within ``reach``.
+def list_near(rows, other, lengths, reach, columns, i, c, j, offsets, of_i, of_j, segments):
+    """Neighbours of kind ``other`` within ``reach`` of the rows, from place (i, c, j) on, as many as fit.
 
-    ``x`` (dim, n), ``cell_of`` and ``start`` are those of :func:`trackless._kernels.cells.sorted_into_cells`. Forces
-    are those on the particles of the rows; what their neighbours feel goes into the last column and is thrown away.
+    Returns their count and the place to go on with: particle, cell around it, particle there. What neighbours feel is
+    sent to the last column.
     """
-    offsets, _, _, _, of_i, of_j, segments, _, _ = room
-    dim = x.shape[0]
-    most = offsets.shape[1]
+    positions, start = rows.positions, rows.start
+    dim = positions.shape[0]
     total = 1
     for k in range(dim):
-        total *= cells[k]
+        total *= rows.cells[k]
     near = np.empty(3**dim, np.int64)
-    around = 0
-    square = reach * reach
-    segments[0, 0] = 0
-    segments[0, 1] = 0
-    count = 0
-    for i in range(begin, end):
-        if i == begin or cell_of[i] != cell_of[i - 1]:
-            around = cells_around(cell_of[i], cells, lengths, near)
-        for c in range(around):
+    here, around, count = -1, 0, 0
+    while i < rows.end:
+        if rows.cell_of[i] != here:
+            here = rows.cell_of[i]
+            around = cells_around(here, rows.cells, lengths, near)
+        while c < around:
             cell = other * total + near[c]
-            for j in range(start[cell], start[cell + 1]):
-                if j == i:
+            for other_one in range(max(j, start[cell]), start[cell + 1]):
+                if other_one == i:
                     continue
+                if count == of_i.shape[0]:
+                    segments[0, 0], segments[0, 1], segments[1, 1] = 0, 0, count
+                    return count, i, c, other_one
                 distance = 0.0
                 for k in range(dim):
-                    step = x[k, i] - x[k, j]
+                    step = positions[k, i] - positions[k, other_one]
                     if lengths[k] > 0.0:
                         step -= lengths[k] * np.rint(step / lengths[k])
                     offsets[k, count] = step
                     distance += step * step
-                if distance <= square:
-                    of_i[count] = i - begin
+                if distance <= reach * reach:
+                    of_i[count] = i - rows.begin
                     of_j[count] = columns - 1
                     count += 1
-                    if count == most:
-                        segments[1, 1] = count
-                        pair_chunk(
-                            table, base, own, columns, count, 1, scales, 0.5, force, energy, diffusion, pair, room
-                        )
-                        count = 0
-    if count > 0:
-        segments[1, 1] = count
-        pair_chunk(table, base, own, columns, count, 1, scales, 0.5, force, energy, diffusion, pair, room)
-    for f in range(base, base + table.size):
-        for k in range(dim):
-            force[f, k * columns + columns - 1] = 0.0
+            j = 0
+            c += 1
+        c = 0
+        i += 1
+    segments[0, 0], segments[0, 1], segments[1, 1] = 0, 0, count
+    return count, i, c, j
+
+
+@njit(fastmath=FAST)
+def pair_sums(
+    table, rows, x, starts, a, b, snapshots, lengths, reach, scales, base, own, columns, force, energy, diffusion,
+    pair, room,
+):  # fmt: skip
+    """Add the functions of all pairs of a particle of kind ``a`` and one of kind ``b``, chunk by chunk.
+
+    Snapshot s has the particles of kind a in columns ``starts[a, s]`` to ``starts[a, s + 1]``; of rows, neighbours of
+    kind ``b`` are looked for.
+    """
+    offsets, _, _, _, of_i, of_j, segments, _, _ = room
+    in_rows = rows.kind >= 0
+    s, c, j = np.int64(0), np.int64(0), np.int64(0)  # typed: see add_functions
+    i = rows.begin if in_rows else np.int64(0)
+    while True:
+        if in_rows:
+            count, i, c, j = list_near(
+                rows, b, lengths, reach, columns, i, c, j, offsets, of_i, of_j, segments
+            )  # fmt: skip
+            pieces = np.int64(1)
+        else:
+            count, pieces, s, i = list_all(starts, a, b, snapshots, s, i, of_i, of_j, segments)
+            pair_offsets(x, count, of_i, of_j, lengths, offsets)
+        if count == 0:
+            break
+        share = 0.5 if in_rows else 1.0
+        pair_chunk(table, base, own, columns, count, pieces, scales, share, force, energy, diffusion, pair, room)
+    if in_rows:
+        for f in range(base, base + table.size):
+            for k in range(x.shape[0]):
+                force[f, k * columns + columns - 1] = 0.0

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from numba import njit
 
-from trackless._kernels import FAST
-
-
-@njit(fastmath=FAST)
-def polynomial_one_body(table, base, x, starts, snapshots, columns, force, energy, diffusion):
+def polynomial_one_body(table, base, x, starts, snapshots, columns, force, energy, diffusion, room):
     """Add x_k, then x_k x_l for k <= l, relative to the origin in units of the scale, numbered from ``base`` on."""
     dim = x.shape[0]
     inverse = 1.0 / table.scale

@@ -105,12 +105,12 @@ def local_functions(
                 diffusion[part, f + j] += laplacian_scale * (second * share + slopes[j, p] * (trace - share))
 
 
-@njit(fastmath=FAST)
-def radial_one_body(table, base, x, starts, snapshots, columns, force, energy, diffusion, offsets, cells, work, slopes):
+def radial_one_body(table, base, x, starts, snapshots, columns, force, energy, diffusion, room):
     """Add the external functions, numbered from ``base`` on, at some particles of a batch of snapshots.
 
     They are columns ``starts[s]`` to ``starts[s + 1]`` of ``x`` (dim, n) for snapshot s.
     """
+    offsets, cells, work, slopes, _, _, _, _, _ = room
     dim = x.shape[0]
     begin = starts[0]
     n = starts[snapshots] - begin
@@ -147,15 +147,12 @@ def radial_one_body(table, base, x, starts, snapshots, columns, force, energy, d
                     force[base + f, k * columns + begin + i] += slopes[0, i] * square * offsets[k, i]
 
 
-@njit(fastmath=FAST)
-def radial_pair_chunk(
-    table, base, own, columns, count, pieces, scales, share, force, energy, diffusion, pair, offsets, cells, work,
-    slopes, of_i, of_j, segments, coincident, rows,
-):  # fmt: skip
+def radial_pair_chunk(table, base, own, columns, count, pieces, scales, share, force, energy, diffusion, pair, room):
     """Add interaction functions at listed pairs, see :func:`trackless._kernels.pairs.pair_chunk`.
 
     An empty ``pair`` says that the pair part is not wanted.
     """
+    offsets, cells, work, slopes, of_i, of_j, segments, coincident, rows = room
     for g in range(table.squares.shape[0]):
         radial_distances(table, g, offsets, count, cells, work)
         for c in range(pieces):

@@ -66,8 +66,7 @@ def tensor_functions(table, x, basis, index, value, gradient, laplacian):
     return count
 
 
-@njit(fastmath=FAST)
-def tensor_one_body(table, base, x, starts, snapshots, columns, force, energy, diffusion):
+def tensor_one_body(table, base, x, starts, snapshots, columns, force, energy, diffusion, room):
     """Add the external functions, numbered from ``base`` on, at some particles of a batch of snapshots."""
     dim = x.shape[0]
     point = np.empty(dim)
@@ -87,11 +86,9 @@ def tensor_one_body(table, base, x, starts, snapshots, columns, force, energy, d
                         force[f, k * columns + i] += gradient[a, k]
 
 
-@njit(fastmath=FAST)
-def tensor_pair_chunk(
-    table, base, own, columns, pieces, scales, share, force, energy, diffusion, pair, offsets, of_i, of_j, segments
-):  # fmt: skip
+def tensor_pair_chunk(table, base, own, columns, count, pieces, scales, share, force, energy, diffusion, pair, room):
     """Add interaction functions at listed pairs, see :func:`trackless._kernels.pairs.pair_chunk`."""
+    offsets, _, _, _, of_i, of_j, segments, _, _ = room
     dim = offsets.shape[0]
     point = np.empty(dim)
     basis, index, value, gradient, laplacian = tensor_room(dim, table.noise.shape[0])
@@ -101,8 +98,8 @@ def tensor_pair_chunk(
         for p in range(segments[c, 1], segments[c + 1, 1]):
             for k in range(dim):
                 point[k] = offsets[k, p]
-            count = tensor_functions(table, point, basis, index, value, gradient, laplacian)
-            for a in range(count):
+            touched = tensor_functions(table, point, basis, index, value, gradient, laplacian)
+            for a in range(touched):
                 f = index[a]
                 if f < 0:
                     continue
@@ -113,7 +110,7 @@ def tensor_pair_chunk(
                 for k in range(dim):
                     force[base + f, k * columns + of_i[p]] += scale * gradient[a, k]
                     force[base + f, k * columns + of_j[p]] -= scale * gradient[a, k]
-                for b in range(count if pair.shape[0] > 0 else 0):
+                for b in range(touched if pair.shape[0] > 0 else 0):
                     if 0 <= index[b] <= f:
                         total = 0.0
                         for k in range(dim):
