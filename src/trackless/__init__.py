@@ -16,6 +16,7 @@ _HOME = {
     "Model": "models",
     "Moments": "moments",
     "NeuralSelfTest": "estimators.neural",
+    "Observation": "observation",
     "RadialFunctions": "basis",
     "RadialSplines": "radial_splines",
     "SelfTest": "estimators.self_test",
@@ -31,6 +32,7 @@ _HOME = {
     "inspect": "inspection",
     "load": "files",
     "models": "models",
+    "motion": "waves",
     "read": "files",
     "save": "files",
     "set_threads": "_threads",
@@ -46,6 +48,7 @@ __all__ = [
     "Model",
     "Moments",
     "NeuralSelfTest",
+    "Observation",
     "RadialFunctions",
     "RadialSplines",
     "SelfTest",
@@ -62,6 +65,7 @@ __all__ = [
     "inspect",
     "load",
     "models",
+    "motion",
     "read",
     "save",
     "set_threads",
@@ -91,12 +95,14 @@ if TYPE_CHECKING:
     from trackless.matching import Matching as Matching
     from trackless.models import Model as Model
     from trackless.moments import Moments as Moments
+    from trackless.observation import Observation as Observation
     from trackless.radial_splines import RadialSplines as RadialSplines
     from trackless.simulation import simulate as simulate
     from trackless.snapshots import Snapshots as Snapshots
     from trackless.snapshots import concatenate as concatenate
     from trackless.tensor_splines import TensorSplines as TensorSplines
     from trackless.validation import gradient_errors as gradient_errors
+    from trackless.waves import motion as motion
 
 
 def __getattr__(name: str) -> Any:

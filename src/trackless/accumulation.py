@@ -11,18 +11,21 @@ from numpy.typing import NDArray
 from trackless import _progress, _threads
 from trackless._errors import InputError
 from trackless._kernels.moments import accumulate_task
+from trackless._kernels.vanishing import vanishing_task
 from trackless.basis import Basis, families_of
 from trackless.exploration import explore
 from trackless.matching import Matching, Tally
 from trackless.moments import Moments, block_bytes, bounded_blocks, pair_rule
+from trackless.observation import EVERYTHING, Observation
 from trackless.pieces import Task, batches, block_cuts, loaded, spans, tasks
 from trackless.quadrature import RULES, STRIDES
 from trackless.snapshots import Snapshots
 from trackless.space import half_box, side_lengths
-from trackless.tables import Families, RadialTable, TensorTable
+from trackless.tables import Families, Mask, RadialTable, TensorTable
 
 Array = NDArray[np.float64]
 MOST_BYTES = 2_000_000_000  # moments of one block may not be larger
+DRAWS = 2  # of additional errors of positions
 FEW_BLOCKS = 64  # with fewer runs than this, time windows serve as further blocks
 
 
@@ -35,6 +38,7 @@ def accumulate(
     blocks: int | None = None,
     matching: Matching | None = None,
     per_direction: bool = False,
+    observation: Observation | None = None,
 ) -> Moments:
     """Reduce snapshots to moments on two bases.
 
@@ -55,6 +59,8 @@ def accumulate(
         are then those of the particles that could be followed, and serve these estimators only.
     per_direction : bool
         Keep the diffusion term of every direction apart, for a sigma that is not the same in all.
+    observation : Observation, optional
+        How particles were seen, if not all of them, where they are.
 
     Returns
     -------
@@ -73,11 +79,30 @@ def accumulate(
         _check_cutoff(interaction, snapshots)
     matching = matching.resolved(snapshots) if matching is not None else None
     families = families_of(external, interaction, snapshots.dim, per_direction)
-    moments = _empty(snapshots, external, interaction, coupling, windows, blocks, matching, families.parts)
+    seen = _closed_observation(observation, snapshots, matching, per_direction)
+    moments = _empty(snapshots, external, interaction, coupling, windows, blocks, matching, families.parts, seen)
+    plan = _Plan(snapshots, coupling, families, matching, seen, seen.mask(snapshots.dim, families.reach))
     work = list(batches(tasks(snapshots, block_cuts(snapshots.runs, moments.blocks), moments.windows)))
+    copies: list[tuple[int | None, float]] = [(None, 1.0)]
+    if seen.position_error:  # as much error again changes sums by as much again, which is taken off
+        copies = [(None, 2.0), *((draw, -1.0 / DRAWS) for draw in range(DRAWS))]
     for batch in _progress.track(work, "accumulating", len(work)):
-        _add_batch(moments, snapshots, batch, families, matching)
+        for draw, factor in copies:
+            _add_batch(moments, batch, plan._replace(draw=draw), factor)
     return moments
+
+
+def _closed_observation(
+    observation: Observation | None, snapshots: Snapshots, matching: Matching | None, per_direction: bool
+) -> Observation:
+    """As given, with a window that is known; everything is seen where nothing was said."""
+    if observation is None or observation.complete:
+        return EVERYTHING
+    if matching is not None:
+        raise InputError("observation: particles that are followed are those that are seen; give no observation")
+    if per_direction and observation.masked:
+        raise InputError("sigma: one per direction cannot be used with a window or exclude_below; give one for all")
+    return observation.closed(explore(snapshots), snapshots.box)
 
 
 def closed_bases(
@@ -150,6 +175,7 @@ def _empty(
     blocks: int | None,
     matching: Matching | None,
     parts: int,
+    seen: Observation,
 ) -> Moments:
     pair_size = interaction.size if interaction is not None else 0
     size = pair_size + (external.size if external is not None else 0)
@@ -174,6 +200,7 @@ def _empty(
         coupling=coupling,
         dim=snapshots.dim,
         dynamics="continuous",
+        observation=seen,
         quadratic=np.zeros((*shape, size, size)),
         pair=np.zeros((kept, windows, pair_size, pair_size)),
         diffusion=np.zeros((*shape, parts, size)),
@@ -187,33 +214,37 @@ def _empty(
     )
 
 
-class Sums(NamedTuple):
-    """What one task adds to its block and window."""
+class _Plan(NamedTuple):
+    """What a task needs besides its place."""
 
-    quadratic: Array
-    pair: Array
-    diffusion: Array
-    energy: Array
-    weight: Array
-    work: Array
-    tally: Array
+    snapshots: Snapshots
+    coupling: str
+    families: Families
+    matching: Matching | None
+    seen: Observation
+    mask: Mask
+    draw: int | None = None
+    """which positions with an additional error are looked at; None: those that were measured"""
 
 
-def _add_batch(
-    moments: Moments, snapshots: Snapshots, batch: list[Task], families: Families, matching: Matching | None
-) -> None:
-    work = partial(_run_task, snapshots=snapshots, coupling=moments.coupling, families=families, matching=matching)
-    for task, sums in zip(batch, _threads.each(work, batch), strict=True):
-        for name, values in sums._asdict().items():
+def _add_batch(moments: Moments, batch: list[Task], plan: _Plan, factor: float) -> None:
+    for task, sums in zip(batch, _threads.each(partial(_run_task, plan=plan), batch), strict=True):
+        for name, values in sums.items():
             total = getattr(moments, name)[task.slot]
-            total += values
+            total += factor * values
 
 
-def _run_task(task: Task, snapshots: Snapshots, coupling: str, families: Families, matching: Matching | None) -> Sums:
+def _run_task(task: Task, plan: _Plan) -> dict[str, Array]:
+    """What a task adds to its block and window, by the names of the arrays of Moments."""
+    snapshots, families, matching = plan.snapshots, plan.families, plan.matching
     piece, runs = task.piece, task.runs
-    points, starts, counts, scales = loaded(task, snapshots, coupling, len(families.external))
-    frames = counts.shape[1]
+    points, starts, counts, scales = loaded(task, snapshots, plan.coupling, len(families.external))
+    if plan.coupling == "mean":
+        scales *= plan.seen.detection  # one of so many that are there, not of those that are seen
+    if plan.draw is not None:
+        points += plan.seen.position_error * task.normals(points.shape, plan.draw)
     # class by class, run by run: equal weights follow each other
+    frames = counts.shape[1]
     entry = (np.arange(len(runs))[:, None] * frames + piece.order).ravel()
     class_of = np.tile(piece.class_of, len(runs))
     by_class = np.argsort(class_of, kind="stable")
@@ -223,33 +254,34 @@ def _run_task(task: Task, snapshots: Snapshots, coupling: str, families: Familie
     coincident = np.zeros(counts.size, dtype=bool)
     offsets = np.append(starts[:, 0], starts[-1, -1])
     moved, matched, tally = _followed(task, snapshots, points, offsets, matching)
-    quadratic, pair, diffusion, work = accumulate_task(
-        points, starts, scales, side_lengths(snapshots.box, snapshots.dim), entry[by_class], class_of[by_class],
-        piece.weights, _flat(pair_rule(matching is not None)), families, energy, coincident, moved, matched,
-    )  # fmt: skip
+    lengths = side_lengths(snapshots.box, snapshots.dim)
+    places = (points, starts, scales, lengths, entry[by_class], class_of[by_class], piece.weights, families)
+    if plan.seen.masked:
+        quadratic, pair, diffusion = vanishing_task(*places, plan.mask, energy, coincident)
+        work = np.zeros(0)
+    else:
+        quadratic, pair, diffusion, work = accumulate_task(*places, energy, coincident, moved, matched)
     if not np.isfinite(energy).all():
         snapshots.check_finite()
         raise InputError("a basis function is not finite at some particle or pair; check the family's functions")
     _check_tips(task, centered, families.external, "a particle lies at the centre")
     _check_tips(task, coincident, families.interaction, "two particles coincide")
-    usual = np.array([snapshots.usual_counts(m) for m in runs])
     by_run = energy.reshape(len(runs), frames, -1)
-    first, last = (by_run[:, i] * usual_size(counts[:, i, None], usual, *sizes) for i in (0, -1))
-    change = (last * piece.closes - first * piece.opens).sum(axis=0)
+    first, last = by_run[:, 0], by_run[:, -1]
+    if plan.seen.window is None:  # who enters or leaves a window does so where its energy is 0
+        usual = np.array([snapshots.usual_counts(m) for m in runs])
+        first, last = (by_run[:, i] * usual_size(counts[:, i, None], usual, *sizes) for i in (0, -1))
     if matching is not None:  # the particles that were followed stand for their snapshot
         counts = np.diff(np.concatenate([[0.0], np.cumsum(matched)])[offsets]).reshape(counts.shape)
     weight = np.bincount(piece.class_of, counts.sum(axis=0)[piece.order], len(piece.weights)) @ piece.weights
-    size = sum(sizes)
-    shape = (len(STRIDES), len(RULES))
-    return Sums(
-        quadratic.reshape(*shape, size, size),
-        pair,
-        diffusion.reshape(*shape, *diffusion.shape[1:]),
-        change,
-        weight.reshape(shape),
-        work,
-        tally,
-    )
+    sums = {
+        "energy": (last * piece.closes - first * piece.opens).sum(axis=0), "weight": weight, "quadratic": quadratic,
+        "pair": pair, "diffusion": diffusion, "work": work, "tally": tally,
+    }  # fmt: skip
+    sums = plan.seen.corrected(sums, sizes[0])
+    by_rule = ("quadratic", "diffusion", "weight")
+    sums |= {name: sums[name].reshape(len(STRIDES), len(RULES), *sums[name].shape[1:]) for name in by_rule}
+    return sums | {"pair": sums["pair"][_flat(pair_rule(matching is not None))]}
 
 
 def _flat(rule: tuple[int, int]) -> int:

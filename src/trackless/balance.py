@@ -45,6 +45,7 @@ FEWEST_INTERVALS = 4  # in a window
 BROAD = (1.5, 0.8)  # widths of Gaussians of pair distances, in units of their root mean square
 BOXED = (0.5, 0.3)  # and in a periodic box, in units of the cutoff
 USED_UP = 0.05  # a direction with less than this part of its noise left has been fitted
+NEIGHBOURS = 8.0  # distances between neighbours that test functions of pairs reach in a box
 SMOOTH = 4  # power of (1 - (r/cutoff)^2) that makes them vanish there
 
 
@@ -84,7 +85,7 @@ def tests_for(snapshots: Snapshots, per_direction: bool, quadratic: bool) -> Tes
         along = [*range(dim), *(k if k == m else -1 for k, m in products)]
         external = PolynomialTable(np.ascontiguousarray(origin), scale or 1.0, len(names), one_noise(dim))
     pairs: list[str] = []
-    interaction, reach = empty_table(dim), half_box(snapshots.box)
+    interaction, reach = empty_table(dim), _reach(snapshots)
     if max(snapshots.counts_of(0)) > 1 and not (quadratic and snapshots.box is not None):
         family, pairs = _pair_functions(snapshots, quadratic)
         interaction = family.adapted(explored, "interaction").table(dim)
@@ -95,9 +96,17 @@ def tests_for(snapshots: Snapshots, per_direction: bool, quadratic: bool) -> Tes
     return Tests(one_kind(external, interaction, reach), steady, every, (*names, *pairs))
 
 
+def _reach(snapshots: Snapshots) -> float:
+    """Of test functions of pairs: in a large box, some neighbours are enough."""
+    if snapshots.box is None:
+        return np.inf
+    apart = float(np.prod(snapshots.box) / max(snapshots.counts_of(0).max(), 1)) ** (1 / snapshots.dim)
+    return min(half_box(snapshots.box), NEIGHBOURS * apart)
+
+
 def _pair_functions(snapshots: Snapshots, quadratic: bool) -> tuple[Basis, list[str]]:
     if snapshots.box is not None:
-        cutoff = half_box(snapshots.box)
+        cutoff = _reach(snapshots)
         widths = [part * cutoff for part in BOXED]
         functions = [lambda r, w=w: np.where(r < cutoff, (1 - (r / cutoff) ** 2) ** SMOOTH, 0.0)
                      * np.exp(-0.5 * (r / w) ** 2) for w in widths]  # fmt: skip

@@ -10,14 +10,17 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.spatial import KDTree
 
 from trackless._errors import InputError
 from trackless.snapshots import Snapshots
-from trackless.space import displacement
+from trackless.space import displacement, wrap
 
 Array = NDArray[np.float64]
 SAMPLE_PAIRS = 1_000_000
 SAMPLE_PARTICLES = 500  # at most this many particles of a sampled frame
+SAMPLE_FRAMES = 4000  # at most so many of them, where near pairs are rare
+GOLDEN = 0.6180339887498949  # multiples of it, without their whole parts, are spread evenly
 CHUNK = 1 << 22  # numbers looked at together
 
 
@@ -71,9 +74,24 @@ class Exploration:
         """Sampled pair distances, (Q,)."""
         return np.linalg.norm(self.displacements, axis=-1)
 
-    def reached(self, role: str, center: ArrayLike | None = None) -> Array:
-        """Sampled distances that a radial function of this role was evaluated at."""
-        return self.distances if role == "interaction" else self.radii(0.0 if center is None else center)
+    def near(self, cutoff: float) -> Array:
+        """Sampled pair distances below a cutoff, (Q,): of all particles, where ``distances`` are of a part of many."""
+        found, count = [], 0
+        for points in _sampled_frames(self._snapshots):
+            box = self._snapshots.box
+            tree = KDTree(wrap(points, box), boxsize=box)
+            pairs = tree.query_pairs(cutoff, output_type="ndarray")
+            found.append(np.linalg.norm(displacement(points[pairs[:, 0]], points[pairs[:, 1]], box), axis=-1))
+            count += len(pairs)
+            if count > SAMPLE_PAIRS:
+                break
+        return np.concatenate(found)
+
+    def reached(self, role: str, center: ArrayLike | None = None, cutoff: float | None = None) -> Array:
+        """Sampled distances that a radial function of this role, with such a cutoff, was evaluated at."""
+        if role == "external":
+            return self.radii(0.0 if center is None else center)
+        return self.distances if cutoff is None else self.near(cutoff)
 
     def farthest(self, role: str, center: ArrayLike | None = None) -> float:
         """No particle (no pair) of the data is farther away than this."""
@@ -114,6 +132,16 @@ def _bounds(snapshots: Snapshots) -> tuple[Array, Array]:
     return lower, upper
 
 
+def _sampled_frames(snapshots: Snapshots) -> Iterator[Array]:
+    """Whole snapshots, at times and in runs that are spread evenly, as many as there may be use for."""
+    lengths = np.array([len(snapshots.times_of(m)) for m in range(snapshots.runs)])
+    ends = np.cumsum(lengths)
+    for k in range(min(int(ends[-1]), SAMPLE_FRAMES)):
+        place = int(k * GOLDEN % 1.0 * ends[-1])
+        run = int(np.searchsorted(ends, place, side="right"))
+        yield np.asarray(snapshots.frame(run, place - int(ends[run] - lengths[run])), dtype=np.float64)
+
+
 def _sampled_stacks(snapshots: Snapshots) -> Iterator[Array]:
     """Stacks (frames, particles, dim) of an evenly spread, deterministic sample of about SAMPLE_PAIRS pairs."""
     typical = max(2, min(int(np.max(snapshots.counts_of(0))), SAMPLE_PARTICLES))
@@ -124,7 +152,7 @@ def _sampled_stacks(snapshots: Snapshots) -> Iterator[Array]:
     if wanted >= total:
         chosen = np.arange(total)
     else:  # a golden-ratio sequence visits runs and times evenly whatever the lengths
-        chosen = np.unique((np.arange(wanted) * 0.6180339887498949 % 1.0 * total).astype(np.int64))
+        chosen = np.unique((np.arange(wanted) * GOLDEN % 1.0 * total).astype(np.int64))
     runs = np.searchsorted(ends, chosen, side="right")
     frames = chosen - (ends - lengths)[runs]
     if snapshots.regular:

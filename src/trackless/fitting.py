@@ -18,11 +18,13 @@ from trackless.evidence import log_bayes_factor, log_bayes_factor_of_all
 from trackless.exploration import explore
 from trackless.goodness import ResidualTest
 from trackless.intensity import check_setting, checked_sigma, is_per_direction, is_unknown
-from trackless.noise import first_guess
+from trackless.noise import first_guess, noise_of_waves, seen_by_waves
+from trackless.observation import Observation
 from trackless.potentials import RadialPotential
 from trackless.radial_splines import RadialSplines
 from trackless.resolution import resolved_part
 from trackless.snapshots import Snapshots
+from trackless.space import half_box
 from trackless.tensor_splines import TensorSplines
 
 Array = NDArray[np.float64]
@@ -34,6 +36,7 @@ FEWEST_RUNS = 8  # below, nothing is asked of held-out runs
 CENTRAL = 3.0  # standard errors that the mean position may be away from the origin to count as the origin
 ERRORS = 3.0  # standard errors, and part of the score, by which potentials that are not radial must be better:
 PART = 0.02  # errors know nothing of the scatter between fits
+WINDOW_PART = 1 / 8  # of a window's shorter side: as far as interactions are looked for
 STRONG = 3.0  # log Bayes factor from which on a potential counts as seen (20 to 1)
 
 
@@ -74,6 +77,10 @@ def fit(
     resolve: str | None = "auto",
     dynamics: str = "continuous",
     debias: bool = False,
+    window: Any = None,
+    exclude_below: float | None = None,
+    detection: float = 1.0,
+    position_error: float = 0.0,
 ) -> SelfTest:
     """Learn V and Phi with error bars, without a basis, a strength of regularisation or a truth to choose.
 
@@ -100,6 +107,9 @@ def fit(
         "discrete": snapshots are single steps X' = X - force dt + sigma sqrt(dt) Z, of which nothing is approximated.
     debias : bool
         Remove the errors that coarse intervals make by simulating the fitted model (takes a minute).
+    window, exclude_below, detection, position_error
+        How particles were seen (:class:`trackless.Observation`): through a window whose edge they cross ("auto", or
+        (low, high) for each direction), apart by at least a distance, each with a probability, with random errors.
 
     Returns
     -------
@@ -125,14 +135,28 @@ def fit(
             raise InputError(f"{name}: expected 'auto', 'radial', 'free', a basis or None, got {wanted!r}")
     check_snapshots(snapshots, coupling, interaction is not None)
     sentences: list[str] = []
+    seen = Observation(window, exclude_below, detection, position_error)
+    if not seen.complete:
+        seen = seen.closed(explore(snapshots), snapshots.box)
+    if interaction is not None and not isinstance(interaction, Basis):
+        cutoff = _cutoff(snapshots, seen, cutoff, sentences)
+    if seen.window is not None and external == "auto":
+        external = None
+        sentences.append("in the window V is taken to be flat but for a drift (external='free' learns one)")
     place = _place(snapshots, center) if external is not None else None
-    guess = first_guess(snapshots, coupling, is_per_direction(sigma)) if is_unknown(sigma) else checked_sigma(sigma)
+    if not is_unknown(sigma):
+        guess = checked_sigma(sigma)
+    elif seen_by_waves(snapshots, seen):
+        guess = noise_of_waves(snapshots, seen, is_per_direction(sigma)).sigma
+    else:
+        guess = first_guess(snapshots, coupling, is_per_direction(sigma))
     shared: dict[str, Any] = {
         "sigma": guess, "quadrature": quadrature, "regularization": "evidence", "coupling": coupling,
+        "observation": seen,
     }  # fmt: skip
     final = SelfTest(**shared | {"sigma": sigma, "dynamics": dynamics, "debias": debias})
     final._check_settings()  # before the work that comes first
-    bases = _Bases(external, interaction, place, cutoff)
+    bases = _Bases(external, interaction, place, cutoff, exclude_below)
     resolve = None if dynamics == "discrete" else resolve
     used, resolution = resolved_part(snapshots, resolve, guess, coupling, quadrature)
     shapes, comparison = _shapes(used, bases, shared, sentences)
@@ -141,6 +165,7 @@ def fit(
     families = _refined(used, bases, shapes, shared)
     fitted = final.set_params(external=families[0], interaction=families[1]).fit(used)
     can_be_tested = (dynamics == "continuous" or used.box is None) and bool(np.all(np.greater(fitted.sigma_, 0)))
+    can_be_tested &= seen.complete and used.constant_count
     test = fitted.residual_test(used) if can_be_tested else None
     fitted.resolve, fitted.resolution_ = resolve, resolution  # as if it had been asked itself
     told = (resolution, fitted.noise_, fitted.debiasing_, test)
@@ -157,6 +182,7 @@ class _Bases:
     interaction: Wanted
     center: Center
     cutoff: float | None
+    nearest: float | None
 
     def of(self, external: str, interaction: str) -> tuple[Basis | None, Basis | None]:
         """The families for two shapes, "radial" or "free", where nothing was given."""
@@ -169,8 +195,20 @@ class _Bases:
             elif role == 0:
                 families.append(RadialSplines(RADIAL[0], center=self.center, follow_data=True))
             else:
-                families.append(RadialSplines(RADIAL[1], cutoff=self.cutoff, follow_data=True))
+                families.append(RadialSplines(RADIAL[1], self.nearest, cutoff=self.cutoff, follow_data=True))
         return families[0], families[1]
+
+
+def _cutoff(snapshots: Snapshots, seen: Observation, given: float | None, sentences: list[str]) -> float | None:
+    """Where interactions end: as given; in a box or a window there must be an end."""
+    if given is not None or (snapshots.box is None and seen.window is None):
+        return given
+    if snapshots.box is not None:
+        cutoff, why = half_box(snapshots.box), "half the box"
+    else:
+        cutoff, why = WINDOW_PART * float(np.diff(seen.bounds(snapshots.dim)).min()), "an eighth of the window"
+    sentences.append(f"Phi is taken to end at r = {cutoff:.4g}, {why} (cutoff=)")
+    return cutoff
 
 
 def _where(snapshots: Snapshots, place: Center) -> str:
@@ -205,9 +243,10 @@ def _shapes(
         return (told[0], told[1]), None
     names = " and ".join(name for name, asked in zip(("V", "Phi"), open_, strict=True) if asked)
     part = _part(snapshots)
-    if snapshots.dim != 2 or snapshots.box is not None or part.runs < FEWEST_RUNS:
+    masked = shared["observation"].masked
+    if snapshots.dim != 2 or snapshots.box is not None or part.runs < FEWEST_RUNS or masked:
         why = {1: "in one dimension there is nothing else"}.get(
-            snapshots.dim, f"a question not asked {'of so few runs' if snapshots.dim == 2 else 'beyond two dimensions'}"
+            snapshots.dim, f"a question not asked {_unasked(snapshots, masked)}"
         )
         sentences.append(f"{names} taken to be radial ({why})")
         return (told[0], told[1]), None
@@ -244,6 +283,12 @@ def _shapes(
             if gap > 0 else f"{label[chosen]}: {rival} is not clearly better ({-gap:.3g} +- {error:.2g})"
         )  # fmt: skip
     return chosen, comparison
+
+
+def _unasked(snapshots: Snapshots, masked: bool) -> str:
+    if snapshots.dim != 2:
+        return "beyond two dimensions"
+    return "in a periodic box" if snapshots.box is not None else "in a window" if masked else "of so few runs"
 
 
 def _clearly_ahead(comparison: Comparison, simplest: str) -> bool:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from trackless._errors import InputError
 from trackless.basis import Basis
 from trackless.intensity import Sigma
+from trackless.observation import EVERYTHING, Observation
 from trackless.quadrature import ORDERS, RULES, STRIDES, rule_named
 
 Array = NDArray[np.float64]
@@ -59,7 +60,8 @@ class Moments:
         "discrete": equations of steps from one snapshot to the next, linearised at some coefficients; then they are
         the same under every rule and stride, and hold no diffusion.
     quadratic : (blocks, windows, strides, rules, K, K)
-        sum w N G under every quadrature rule, for all snapshots and for every second one.
+        sum w N G under every quadrature rule, for all snapshots and for every second one. Not symmetric where test
+        functions (first index) vanish at an edge that forces (second index) do not know.
     pair : (blocks, windows, K_Phi, K_Phi)
         The part of ``quadratic`` in which both forces come from the same neighbour, by one rule (``pair_rule``).
     diffusion : (blocks, windows, strides, rules, parts, K)
@@ -79,6 +81,8 @@ class Moments:
         Sum of forces times displacements, F^T (X(t_{l+1}) - X(t_l)).
     tally : (blocks, windows, 5 or 0)
         Sums that :class:`trackless.matching.Tally` names.
+    observation : Observation
+        How particles were seen; sums are those of all particles, where they are, as far as that could be corrected.
 
     Examples
     --------
@@ -109,6 +113,7 @@ class Moments:
     matching: str
     work: Array
     tally: Array
+    observation: Observation = EVERYTHING
 
     @property
     def blocks(self) -> int:
@@ -309,7 +314,7 @@ class Moments:
         )
 
 
-_SETTINGS = ("external", "interaction", "coupling", "dim", "dynamics", "matching")
+_SETTINGS = ("external", "interaction", "coupling", "dim", "dynamics", "observation", "matching")
 _ARRAYS = tuple(f.name for f in fields(Moments) if f.name not in _SETTINGS)
 
 

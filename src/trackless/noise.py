@@ -21,9 +21,11 @@ from trackless._errors import InputError
 from trackless.balance import Balance, Learnt, balance, discrepancies
 from trackless.intensity import Sigma
 from trackless.moments import Moments, rule_index
+from trackless.observation import Observation
 from trackless.quadrature import ORDERS, STRIDES, rule_named
 from trackless.residuals import Adjustment
 from trackless.snapshots import Snapshots
+from trackless.waves import Motion, motion
 
 Array = NDArray[np.float64]
 UNKNOWN = 0.3  # a relative standard error of sigma^2 beyond which a route cannot know it
@@ -79,6 +81,8 @@ class NoiseLevel:
         Covariance of sigma^2.
     covariance : (parts, K)
         Of sigma^2 with the right-hand side b of the fit's equations.
+    motion : Motion or None
+        What density waves say, where sigma comes from them.
     """
 
     sigma: Sigma
@@ -89,6 +93,7 @@ class NoiseLevel:
     known: bool
     variances: Array
     covariance: Array
+    motion: Motion | None = None
 
     def adjustment(self, slope: Array) -> Adjustment | None:
         """Noise that sigma brings into b, with its correlation with what is there already.
@@ -118,11 +123,15 @@ class NoiseLevel:
                 f"sigma cannot be known from these data ({routes}); potentials are in units of sigma^2/2, sigma is set "
                 "to sqrt(2): give sigma, or record faster"
             )
+        if self.motion is not None:
+            routes = "density waves"
         levels = zip(np.atleast_1d(self.sigma), np.atleast_1d(self.error), strict=True)
         said = [f"{sigma:.4g} +- {error:.2g}" for sigma, error in levels]
         if isinstance(self.sigma, tuple):
             said = [f"{text} along x{k + 1}" for k, text in enumerate(said)]
         found = f"sigma = {', '.join(said)} from the data (sigma^2 by {routes})"
+        if self.motion is not None:
+            found += f": {self.motion.sentence}"
         if self.p_value < DISAGREE:
             found += (
                 f"; the two disagree (p = {self.p_value:.1g}): inertia, errors of localisation, "
@@ -190,6 +199,26 @@ def noise_of_steps(found: Balance, sigma: float) -> NoiseLevel:
     # squares of noise know nothing of the noise itself, which is what b has
     alone = np.array([[route.error**2]]), np.zeros((1, found.cross.shape[-1]))
     return NoiseLevel(level, route.error / (2 * level), (), (route,), np.nan, True, *alone)
+
+
+def seen_by_waves(snapshots: Snapshots, seen: Observation) -> bool:
+    """Whether sigma is told by density waves: where particles come and go, or are not where they seem."""
+    return not snapshots.constant_count or not seen.complete
+
+
+def noise_of_waves(snapshots: Snapshots, seen: Observation, per_direction: bool = False, size: int = 0) -> NoiseLevel:
+    """sigma from density waves (:mod:`trackless.waves`), which tell diffusion from what an instrument does.
+
+    ``size`` is the number of functions of the fit: errors of b know nothing of those of sigma.
+    """
+    if per_direction:
+        raise InputError("sigma='diagonal': not where particles come and go, or are seen with errors; give sigma")
+    found = motion(snapshots, seen)
+    route = Route(2 * found.diffusion, 2 * found.diffusion_error)
+    sigma = float(np.sqrt(route.value)) if route.known else float(np.sqrt(2.0))
+    error = route.error / (2 * sigma) if route.known else np.nan
+    alone = np.array([[route.error**2]]), np.zeros((1, size))
+    return NoiseLevel(sigma, error, (), (route,), np.nan, route.known, *alone, motion=found)
 
 
 class _Combined(NamedTuple):

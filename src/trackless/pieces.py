@@ -50,6 +50,10 @@ class Task:
         """Number of particles, about."""
         return len(self.runs) * (self.piece.last - self.piece.first + 1) * self.particles
 
+    def normals(self, shape: tuple[int, ...], draw: int) -> Array:
+        """Normally distributed numbers, the same whenever the task is worked on."""
+        return np.random.default_rng([draw, self.runs[0], self.piece.first]).normal(size=shape)
+
 
 def tasks(snapshots: Snapshots, cuts: NDArray[np.int64], windows: int) -> Iterator[Task]:
     """Cut the data into tasks: consecutive runs of a block, in one piece of a window, with the same times.

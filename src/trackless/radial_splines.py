@@ -106,9 +106,10 @@ class RadialSplines(Basis):
         if self.closed:
             return self
         center = closed_center(self.center, explored, role)
-        sample = explored.reached(role, center)
+        sample = explored.reached(role, center, self.cutoff)
         if not len(sample):
-            raise InputError("RadialSplines: there are no pairs of particles to take the range from")
+            within = f" closer than the cutoff {self.cutoff:g}" if self.cutoff is not None else ""
+            raise InputError(f"RadialSplines: there are no pairs of particles{within} to take the range from")
         farthest = float(sample.max()) if self.follow_data else float(np.quantile(sample, 0.999))
         top = self._top if self._top is not None else farthest
         low = self.lower
@@ -141,7 +142,7 @@ class RadialSplines(Basis):
         low, top = self.lower, self._top
         if low is None or top is None or self.center == "mean":
             raise InputError("RadialSplines: only a family with a range can be refined; adapt it to data first")
-        sample = explored.reached(role, self.center)
+        sample = explored.reached(role, self.center, self.cutoff)
         return replace(self, knots=_following(sample, low, top, self._intervals, self._cells, estimate))
 
     @property

@@ -100,6 +100,7 @@ class Units(NamedTuple):
         (K, K)
         """
         matrix = self.mean()[0][np.ix_(heard, heard)]
+        matrix = 0.5 * (matrix + matrix.T)  # masked test functions are not those of the forces
         own = np.sqrt(np.diag(matrix))  # functions of equal force: the spectrum must not depend on units or coupling
         residuals = ((self.vectors - self.matrices @ coef) / self.weights.mean())[:, heard] / own
         sizes, vectors = np.linalg.eigh(matrix / np.outer(own, own))

@@ -129,6 +129,24 @@ class Families(NamedTuple):
         return sum(table.size for table in self.interaction)
 
 
+class Mask(NamedTuple):
+    """Where test functions vanish, with slope and curvature (see :mod:`trackless._kernels.vanishing`).
+
+    A direction without an edge has infinite bounds; without a nearest distance that can be seen it is -1.
+    """
+
+    lower: Array
+    """(dim,)"""
+    upper: Array
+    """(dim,)"""
+    ramp: Array
+    """(dim,): from the bounds so far inwards test functions rise to their full size"""
+    nearest: float
+    """pairs closer than this do not count"""
+    nearest_ramp: float
+    """from there on so far"""
+
+
 def one_kind(external: Table, interaction: Table, reach: float = np.inf) -> Families:
     """The families of particles that are all alike."""
     return Families((external,), (interaction,), np.zeros((1, 2), np.int64), reach)

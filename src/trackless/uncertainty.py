@@ -24,7 +24,7 @@ GRID = 200  # places at which it is looked for, per direction
 
 
 def sandwich(units: Units, coef: Array, ridge: float) -> Array:
-    """Covariance (K, K) of the ridge solution: (A + ridge)^-1 S (A + ridge)^-1, S from the scatter of the units.
+    """Covariance (K, K) of the ridge solution: (A + ridge)^-1 S (A + ridge)^-T, S from the scatter of the units.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def sandwich(units: Units, coef: Array, ridge: float) -> Array:
     matrix = units.mean()[0]
     everything = np.ones(len(coef), dtype=bool)
     inverse = np.linalg.inv(matrix + ridge * np.eye(len(coef)))
-    return inverse @ units.scatter(coef, everything) @ inverse
+    return inverse @ units.scatter(coef, everything) @ inverse.T
 
 
 def bootstrap(units: Units, solve: Callable[[Array, Array], Array], draws: int = 200, seed: int = 0) -> Array:

@@ -120,7 +120,7 @@ def in_rows(n, cells):
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def accumulate_task(
-    points, starts, scales, lengths, snapshot_of, class_of, class_weights, pair_rule, families, energy, coincident,
+    points, starts, scales, lengths, snapshot_of, class_of, class_weights, families, energy, coincident,
     moved, matched,
 ):  # fmt: skip
     """Weighted sums of the snapshots of one task, under each quadrature rule.
@@ -137,8 +137,6 @@ def accumulate_task(
         The snapshots of this task and the class of each.
     class_weights : (classes, rules)
         Quadrature weights of a class under each rule.
-    pair_rule : int
-        The rule for the pair part.
     families : Families
     energy : (S, K), written
         N h of each snapshot.
@@ -150,8 +148,8 @@ def accumulate_task(
 
     Returns
     -------
-    quadratic (rules, K, K), pair (K_Phi, K_Phi), diffusion (rules, parts, K), work (K or 0,)
-        sum w N G, its pair part by rule ``pair_rule``, sum w N delta, and the sum of F^T displacement.
+    quadratic (rules, K, K), pair (rules, K_Phi, K_Phi), diffusion (rules, parts, K), work (K or 0,)
+        sum w N G, its pair part, sum w N delta, and the sum of F^T displacement.
     """
     dim = points.shape[1]
     kinds = starts.shape[1] - 1
@@ -178,7 +176,7 @@ def accumulate_task(
     sum_pair = np.zeros((padded_pair, padded_pair))
     sum_diffusion = np.zeros((parts, size))
     quadratic = np.zeros((rules, padded, padded))
-    pair = np.zeros((1, padded_pair, padded_pair))
+    pair = np.zeros((rules, padded_pair, padded_pair))
     diffusion = np.zeros((rules, parts, size))
     follows = matched.shape[0] > 0
     work = np.zeros(size if follows else 0)
@@ -266,14 +264,14 @@ def accumulate_task(
                 w = class_weights[class_of[begin - 1], q]
                 if w != 0.0:
                     add_weighted(w, sum_quadratic, quadratic, q)
+                    add_weighted(w, sum_pair, pair, q)
                     for part in range(parts):
                         for f in range(size):
                             diffusion[q, part, f] += w * sum_diffusion[part, f]
-            add_weighted(class_weights[class_of[begin - 1], pair_rule], sum_pair, pair, 0)
             sum_quadratic[:] = 0.0
             sum_pair[:] = 0.0
             sum_diffusion[:] = 0.0
-    return mirrored(quadratic, size), mirrored(pair, n_interaction)[0], diffusion, work
+    return mirrored(quadratic, size), mirrored(pair, n_interaction), diffusion, work
 
 
 @njit

@@ -229,7 +229,7 @@ def explored_range(explored: Exploration | None, basis: Basis | None, role: int)
         ends = (getattr(basis, "lower", None), getattr(basis, "upper", None) or getattr(basis, "cutoff", None))
         return None if ends[0] is None or ends[1] is None else ends
     if isinstance(one, RadialPotential):
-        sample = explored.distances if role == 1 else explored.radii(one.origin)
+        sample = explored.reached("interaction" if role else "external", one.origin, getattr(basis, "cutoff", None))
         low, high = np.quantile(sample, [RARE, 1 - RARE]).tolist()
         return low, high
     sample = explored.displacements if role == 1 else explored.positions

@@ -15,7 +15,15 @@ from trackless.debiasing import INSIDE, ROUNDS, Debiasing, Simulated, debiased, 
 from trackless.goodness import ResidualTest, residual_test
 from trackless.intensity import is_per_direction, single_sigma, typical_sigma
 from trackless.moments import Moments
-from trackless.noise import NoiseLevel, affine, noise_level, noise_of_steps, slope_in_variance
+from trackless.noise import (
+    NoiseLevel,
+    affine,
+    noise_level,
+    noise_of_steps,
+    noise_of_waves,
+    seen_by_waves,
+    slope_in_variance,
+)
 from trackless.residuals import Adjustment
 from trackless.response import ManyTests
 from trackless.snapshots import Snapshots
@@ -36,6 +44,11 @@ STREAM = 20_261_116  # random numbers of simulations that remove bias: none that
 
 def find_sigma(fit: SelfTest, snapshots: Snapshots) -> None:
     """sigma from the data, with forces of a first fit; and the fit with that sigma."""
+    seen = fit.moments_.observation
+    if seen_by_waves(snapshots, seen):
+        found = noise_of_waves(snapshots, seen, is_per_direction(fit.sigma), fit.moments_.size)
+        _use_noise(fit, found, slope_in_variance(fit.moments_, fit.quadrature))
+        return
     for _ in range(SIGMA_ROUNDS):
         guess = fit.sigma_
         learnt, cuts = learnt_for_tests(fit)
@@ -160,6 +173,8 @@ def tested(fit: SelfTest, snapshots: Snapshots, other: bool) -> ResidualTest:
     """The residual test of a fit on its own data, or on others."""
     if not np.all(np.greater(fit.sigma_, 0)):
         raise InputError(f"residual_test: sigma = {fit.sigma_}: without noise there is no chance to test against")
+    if not fit.moments_.observation.complete:
+        raise InputError("residual_test: made for particles that are all seen, where they are; there is an observation")
     learnt, cuts = learnt_for_tests(fit)
     if not other and snapshots.runs != cuts[-1]:
         raise InputError(

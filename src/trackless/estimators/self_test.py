@@ -17,7 +17,8 @@ from trackless.estimators.refinement import find_sigma, fit_steps, remove_bias, 
 from trackless.goodness import ResidualTest
 from trackless.intensity import Sigma, check_setting, checked_sigma, is_per_direction, is_unknown, single_sigma
 from trackless.moments import Moments, NormalEquations, rule_index
-from trackless.noise import NoiseLevel, first_guess
+from trackless.noise import NoiseLevel, first_guess, noise_of_waves, seen_by_waves
+from trackless.observation import EVERYTHING, Observation
 from trackless.residuals import Adjustment, Units
 from trackless.resolution import Resolution, check_resolve, resolved_part
 from trackless.snapshots import Snapshots
@@ -52,6 +53,8 @@ class SelfTest(LeastSquares):
     debias : bool
         Simulate the fitted model, observed like the data, and take off what the equations get wrong there: for
         continuous time seen at coarse intervals.
+    observation : Observation, optional
+        How particles were seen: through a window, some missed, positions a little off.
 
     Attributes
     ----------
@@ -118,6 +121,7 @@ class SelfTest(LeastSquares):
         resolve: str | None = None,
         dynamics: str = "continuous",
         debias: bool = False,
+        observation: Observation | None = None,
     ) -> None:
         self.external = external
         self.interaction = interaction
@@ -128,6 +132,7 @@ class SelfTest(LeastSquares):
         self.resolve = resolve
         self.dynamics = dynamics
         self.debias = debias
+        self.observation = observation
 
     def _check(self) -> None:
         check_setting(self.sigma)
@@ -143,17 +148,40 @@ class SelfTest(LeastSquares):
             raise InputError("sigma: dynamics='discrete' takes one sigma for all directions (a number, or None)")
         if self.resolve is not None and self.dynamics == "discrete":
             raise InputError("resolve: dynamics='discrete' has no time integrals that could be wrong; use resolve=None")
+        self._check_observation()
+
+    def _check_observation(self) -> None:
+        seen = self._seen
+        if seen.complete:
+            return
+        if self.dynamics == "discrete" or self.debias:
+            raise InputError(
+                "observation: single steps and the removal of bias are for particles that are all seen, where they "
+                "are; use dynamics='continuous' and debias=False, or leave out the observation"
+            )
+        if seen.masked and self.regularization in ("lcurve", "cv"):
+            raise InputError(
+                f"regularization: {self.regularization!r} looks at a loss, which test functions that vanish at an edge "
+                "do not have; use 'evidence' or a number"
+            )
+
+    @property
+    def _seen(self) -> Observation:
+        if self.observation is not None and not isinstance(self.observation, Observation):
+            raise InputError(f"observation: expected tl.Observation(...), got {self.observation!r}")
+        return EVERYTHING if self.observation is None else self.observation
 
     def _prepared(self, snapshots: Snapshots) -> tuple[Snapshots, dict[str, Any]]:
         check_snapshots(snapshots, self.coupling, self.interaction is not None)
         if self.dynamics == "discrete":
             common_gap(snapshots)
         check_setting(self.sigma, snapshots.dim)
-        sigma = (
-            first_guess(snapshots, self.coupling, is_per_direction(self.sigma))
-            if is_unknown(self.sigma)
-            else checked_sigma(self.sigma)
-        )
+        if not is_unknown(self.sigma):
+            sigma = checked_sigma(self.sigma)
+        elif seen_by_waves(snapshots, self._seen):
+            sigma = noise_of_waves(snapshots, self._seen, is_per_direction(self.sigma)).sigma
+        else:
+            sigma = first_guess(snapshots, self.coupling, is_per_direction(self.sigma))
         used, found = resolved_part(snapshots, self.resolve, sigma, self.coupling, self.quadrature)
         return used, self._unchanged(sigma) | {"resolution_": found}
 
@@ -178,7 +206,20 @@ class SelfTest(LeastSquares):
         return checked_sigma(getattr(self, "sigma_", None) if is_unknown(self.sigma) else self.sigma)
 
     def _accumulate(self, snapshots: Snapshots, external: Basis | None, interaction: Basis | None) -> Moments:
-        return accumulate(snapshots, external, interaction, self.coupling, per_direction=is_per_direction(self.sigma))
+        settings = {"per_direction": is_per_direction(self.sigma), "observation": self._seen}
+        return accumulate(snapshots, external, interaction, self.coupling, **settings)
+
+    def score(self, X: Snapshots | Moments, y: Any = None) -> float:
+        """Minus the loss of the fitted potentials on other data (higher is better)."""
+        self._check_loss("score")
+        return super().score(X, y)
+
+    def _check_loss(self, what: str) -> None:
+        if self._seen.masked:
+            raise InputError(
+                f"{what}: with a window or exclude_below test functions are not those of the forces, and there is no "
+                "loss to compare"
+            )
 
     def _moments_to_score(self, snapshots: Snapshots) -> Moments:
         moments = super()._moments_to_score(snapshots)
@@ -190,6 +231,7 @@ class SelfTest(LeastSquares):
 
     def moments_for(self, snapshots: Snapshots, blocks: int) -> Moments:
         """What ``fit`` would reduce snapshots to, in at most so many blocks."""
+        self._check_loss("compare")
         if self.dynamics == "discrete" or self.debias or is_unknown(self.sigma):
             raise InputError(
                 "compare: losses on held-out runs are those of continuous time with a known sigma; use "

@@ -1,0 +1,157 @@
+"""How particles were seen: through a window, with some missed, too close to tell apart, or a little off.
+
+The equations of a fit assume that all particles are seen, where they are. What an instrument does instead is undone in
+the moments, each part in its own way (MATH: missing particles):
+
+- seen only with probability p: sums over single particles shrink by p, over pairs by p^2, over triples by p^3;
+- a window whose edge particles cross, and a smallest distance at which two can be told apart: test functions that
+  vanish there (:mod:`trackless._kernels.vanishing`);
+- positions that are off by a random error: sums change in proportion to its variance, so positions with as much error
+  again, drawn at random, tell what to take off.
+
+What is assumed: which particles are missed, and how far they are off, is by chance, independent from particle to
+particle and from snapshot to snapshot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trackless._errors import InputError
+from trackless.exploration import Exploration
+from trackless.tables import Mask
+
+Array = NDArray[np.float64]
+Window = Sequence[Sequence[float]] | Literal["auto"] | None
+RAMP = 0.25  # of the part of a window in which forces are known: there test functions rise to their full size
+NEAREST_RAMP = 0.5  # the same for the smallest distance
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What an instrument does to the particles it sees.
+
+    Parameters
+    ----------
+    window : ((low, high), ...) or "auto", optional
+        Bounds, one pair per direction, of a field of view whose edge particles cross; "auto": those of the data.
+        Interactions then need a cutoff: near the edge neighbours are not seen, and particles there only push others.
+    exclude_below : float, optional
+        Smallest distance at which two particles can be told apart.
+    detection : float
+        Probability that a particle is seen in a snapshot.
+    position_error : float
+        Standard deviation of each coordinate of a measured position.
+
+    Examples
+    --------
+    >>> Observation(detection=0.8).complete
+    False
+    >>> Observation(window=((0, 10), (0, 8))).bounds(2)
+    array([[ 0., 10.],
+           [ 0.,  8.]])
+    """
+
+    window: Any = None
+    exclude_below: float | None = None
+    detection: float = 1.0
+    position_error: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (np.ndim(self.detection) == 0 and 0 < self.detection <= 1):
+            raise InputError(f"detection: expected a probability above 0 and at most 1, got {self.detection!r}")
+        if not (np.ndim(self.position_error) == 0 and 0 <= self.position_error < np.inf):
+            raise InputError(f"position_error: expected a standard deviation, at least 0, got {self.position_error!r}")
+        if self.exclude_below is not None and not 0 <= self.exclude_below < np.inf:
+            raise InputError(f"exclude_below: expected a distance of at least 0, got {self.exclude_below!r}")
+        if self.window is not None and self.window != "auto":
+            sides = np.asarray(self.window, float)
+            if sides.ndim != 2 or sides.shape[1] != 2 or not (np.diff(sides) > 0).all():
+                raise InputError(
+                    f"window: expected (low, high) with low < high for every direction, or 'auto', got {self.window!r}"
+                )
+            object.__setattr__(self, "window", tuple((float(a), float(b)) for a, b in sides))
+
+    @property
+    def complete(self) -> bool:
+        """Whether all particles are seen, where they are."""
+        return self == Observation()
+
+    @property
+    def masked(self) -> bool:
+        """Whether test functions have to vanish somewhere."""
+        return self.window is not None or bool(self.exclude_below)
+
+    def bounds(self, dim: int) -> Array:
+        """The window (dim, 2); infinite where there is none."""
+        if self.window is None:
+            return np.tile([-np.inf, np.inf], (dim, 1))
+        sides = np.array(self.window, float)
+        if len(sides) != dim:
+            raise InputError(f"window: expected (low, high) for each of {dim} directions, got {len(sides)}")
+        return sides
+
+    def closed(self, explored: Exploration, box: Any) -> Observation:
+        """The same with a window that is known."""
+        if self.window is not None and box is not None:
+            raise InputError("window: a periodic box has no edge that particles could cross; leave out one of the two")
+        if self.window != "auto":
+            self.bounds(len(explored.lower))
+            return self
+        sides = tuple(zip(explored.lower.tolist(), explored.upper.tolist(), strict=True))
+        return Observation(sides, self.exclude_below, self.detection, self.position_error)
+
+    def mask(self, dim: int, reach: float) -> Mask:
+        """Where test functions vanish, if forces reach so far (0 without interactions)."""
+        sides = self.bounds(dim)
+        if self.window is not None and not np.isfinite(reach):
+            raise InputError(
+                "window: particles outside push those inside, unless the interaction has a cutoff; give one "
+                "(cutoff=..., --cutoff), or interaction=None"
+            )
+        inner = sides + np.array([reach, -reach]) if self.window is not None else sides
+        width = np.diff(inner)[:, 0]
+        if not (width > 0).all():
+            raise InputError(
+                f"cutoff: {reach:g} leaves no particle whose neighbours are all inside the window {self.window}; use a "
+                f"cutoff below {0.5 * float(np.diff(sides).min()):.3g}"
+            )
+        ramp = np.where(np.isfinite(width), RAMP * width, 1.0)
+        near = self.exclude_below or 0.0
+        if near == 0.0:
+            return Mask(inner[:, 0].copy(), inner[:, 1].copy(), ramp, -1.0, 1.0)
+        if near >= reach > 0:
+            raise InputError(f"exclude_below: {near:g} is not below the cutoff {reach:g}")
+        rise = NEAREST_RAMP * near
+        if np.isfinite(reach) and reach > 0:
+            rise = min(rise, 0.5 * (reach - near))
+        return Mask(inner[:, 0].copy(), inner[:, 1].copy(), ramp, near, rise)
+
+    def corrected(self, sums: dict[str, Array], external: int) -> dict[str, Array]:
+        """Sums of what is seen -> of what there is; ``external`` functions come first.
+
+        Every sum over pairs is p^2 of what it would be, and the quadratic part of interactions has pairs and triples.
+        """
+        p = self.detection
+        if p == 1.0:
+            return sums
+        size = sums["energy"].shape[-1]
+        single = np.arange(size) < external
+        each = np.where(single, 1 / p, 1 / p**2)
+        quadratic = sums["quadratic"] / np.where(single[:, None] & single, p, p**2)
+        pairs = slice(external, None)
+        triples = sums["quadratic"][..., pairs, pairs] - sums["pair"]
+        quadratic[..., pairs, pairs] = sums["pair"] / p**2 + triples / p**3
+        return sums | {
+            "quadratic": quadratic, "pair": sums["pair"] / p**2, "diffusion": sums["diffusion"] * each,
+            "energy": sums["energy"] * each, "weight": sums["weight"] / p,
+        }  # fmt: skip
+
+
+EVERYTHING = Observation()
+"""All particles are seen, where they are."""

@@ -1,0 +1,289 @@
+"""How particles move, told by density waves: diffusion, drift, and how well they are seen, with no label.
+
+The wave rho_k(t) = sum_i chi(x_i) exp(i k x_i) of what is seen through a mask chi forgets itself as particles move. In
+units of W = sum_i chi_i^2, and with the drift v taken off, half of the mean square of its change over a time tau is
+
+    (mean |rho_k|^2 - mean rho_k(t + tau) rho_k(t)^* exp(-i k v tau)) / W  =  1 - s(tau) exp(-k^2 (D tau + o))
+
+for short waves, whatever the forces (they enter with tau^2). Its dependence on k and tau tells four things apart:
+diffusion (k^2 tau), positions that are off by a random error (k^2 o; a long exposure makes o negative), and particles
+that are not seen again (s), by chance or because they have left. It is the quadratic variation of the noise of energies
+(:mod:`trackless.noise`), for functions that an instrument's errors can be told from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import least_squares
+
+from trackless._errors import InputError
+from trackless.observation import EVERYTHING, Observation
+from trackless.snapshots import Snapshots
+from trackless.spacing import spacing
+
+Array = NDArray[np.float64]
+WAVES = 120
+LAGS = (1, 2, 3, 4, 6, 8)  # intervals
+MOST_PARTICLES = 300_000  # in the snapshots that are looked at
+SHORT = 12  # runs are so many times longer than the longest time that is looked at
+FEWEST_BLOCKS = 12  # of runs; below, stretches of time serve as blocks
+BLOCKS = 40
+DECAY = 1.2  # k^2 D tau of the shortest wave and the longest time
+ROUNDS = 4
+SAME = 0.15  # relative change of the shortest wave that changes nothing
+ALIKE = 0.05  # times between snapshots that differ by less count as the same
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """What density waves tell of the motion.
+
+    Attributes
+    ----------
+    diffusion, diffusion_error : float
+        D and its standard error; sigma^2 = 2 D.
+    drift, drift_error : (dim,)
+        Mean velocity.
+    offset, offset_error : float
+        Variance of errors of positions along one direction; negative where a long exposure smears out the motion.
+    seen_again : (lags,)
+        Probability s that a particle is seen again after each of the times ``lags``, relative to being seen at once.
+    lags : (lags,)
+        Times.
+    influence : (blocks, 1 + dim)
+        What each block of the data contributes to the errors of D and of the drift.
+    """
+
+    diffusion: float
+    diffusion_error: float
+    drift: Array
+    drift_error: Array
+    offset: float
+    offset_error: float
+    seen_again: Array
+    lags: Array
+    influence: Array
+
+    @property
+    def position_error(self) -> float | None:
+        """Standard deviation of a coordinate's error; None where the data do not show any."""
+        return float(np.sqrt(self.offset)) if self.offset > 2 * self.offset_error else None
+
+    @property
+    def sentence(self) -> str:
+        """All of it in words."""
+        drift = ", ".join(f"{v:.3g} +- {e:.2g}" for v, e in zip(self.drift, self.drift_error, strict=True))
+        said = f"particles diffuse with D = {self.diffusion:.3g} +- {self.diffusion_error:.2g} and drift with ({drift})"
+        if self.seen_again[0] < 0.99:
+            said += f"; {self.seen_again[0]:.0%} of them are seen again after {self.lags[0]:.3g}"
+        if self.position_error is not None:
+            share = self.offset / (self.offset + self.diffusion * self.lags[0])
+            said += f"; positions are off by about {self.position_error:.2g}, {share:.0%} of all that seems to move"
+            if share > 0.5:
+                said += ": MORE THAN THE MOTION ITSELF, look at every second snapshot or fewer"
+        return said
+
+
+def motion(snapshots: Snapshots, observation: Observation = EVERYTHING) -> Motion:
+    """D, drift and errors of positions from unlabeled snapshots, some of whose particles may be missed.
+
+    Particles must move less between snapshots than they are apart.
+
+    Parameters
+    ----------
+    snapshots : Snapshots
+    observation : Observation
+        Its window, if there is one.
+
+    Examples
+    --------
+    >>> import trackless as tl
+    >>> model = tl.Model("free", None, None, (), sigma=1.0)
+    >>> data = tl.simulate(model, runs=50, particles=20, initial=3.0, step=1e-2, duration=0.2)
+    >>> found = tl.motion(data)
+    >>> bool(abs(found.diffusion - 0.5) < 4 * found.diffusion_error)
+    True
+    """
+    gap = float(np.median(snapshots.intervals()))
+    fewest = min(len(snapshots.times_of(m)) for m in range(1 if snapshots.regular else snapshots.runs))
+    lags = [lag for lag in LAGS if lag <= max(1, (fewest - 1) // SHORT)]
+    if fewest < 2:
+        lags = []
+    if not lags:
+        raise InputError("motion: runs have one snapshot each; at least two are needed to see anything move")
+    typical = spacing(snapshots)
+    if typical.neighbour is None and typical.step is None:
+        raise InputError("motion: there are no particles to look at")
+    sides = observation.bounds(snapshots.dim)
+    several = observation.window is not None or not snapshots.constant_count
+    shortest = 2 * np.pi / (typical.neighbour or 4 * (typical.step or 1.0))  # as a wave number
+    found = waves = sums = None
+    for _ in range(ROUNDS):
+        waves = _wave_numbers(snapshots, shortest)
+        sums = _correlations(snapshots, waves, lags, gap, sides)
+        found = _fitted(sums, waves, several, found)
+        wanted = np.sqrt(DECAY / max(found.diffusion * sums.times[-1] + found.offset, 1e-300))
+        if abs(np.log(wanted / shortest)) < SAME:
+            break
+        shortest = float(np.clip(wanted, 0.25 * shortest, 4 * shortest))
+    assert found is not None
+    assert waves is not None
+    assert sums is not None
+    if len(lags) < 2:
+        return found
+    # a model that is right gives the same whichever times it is fitted to
+    late = _fitted(sums.after(len(lags) // 2), waves, several, found)
+    return replace(
+        found,
+        diffusion_error=float(np.hypot(found.diffusion_error, late.diffusion - found.diffusion)),
+        drift_error=np.hypot(found.drift_error, late.drift - found.drift),
+    )
+
+
+def _wave_numbers(snapshots: Snapshots, shortest: float) -> Array:
+    """Wave vectors (waves, dim) in all directions, evenly in their squares; in a box, waves that fit into it."""
+    generator = np.random.default_rng(0)
+    directions = generator.normal(size=(WAVES, snapshots.dim))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    waves = shortest * np.sqrt((np.arange(WAVES) + 0.5) / WAVES)[:, None] * directions
+    if snapshots.box is None:
+        return waves
+    unit = 2 * np.pi / np.array(snapshots.box)
+    return np.unique(np.rint(waves / unit), axis=0)[1:] * unit  # without k = 0, which is among them or does no harm
+
+
+class _Correlations(NamedTuple):
+    """Sums over snapshots, per block."""
+
+    again: NDArray[np.complex128]
+    """(blocks, lags, waves): rho(t + tau) rho(t)^*"""
+    power: Array
+    """(blocks, lags, waves): |rho|^2, the mean of both times"""
+    size: Array
+    """(blocks, lags): W, likewise"""
+    times: Array
+    """(lags,): tau"""
+
+    def after(self, first: int) -> _Correlations:
+        """Those of longer times."""
+        return _Correlations(self.again[:, first:], self.power[:, first:], self.size[:, first:], self.times[first:])
+
+
+def _correlations(snapshots: Snapshots, waves: Array, lags: list[int], gap: float, sides: Array) -> _Correlations:
+    again, power, size = [], [], []
+    for run, first, last in _stretches(snapshots, max(lags)):
+        times = snapshots.times_of(run)[first : last + 1]
+        rho, own = _waves_of(snapshots, run, first, last, waves, sides)
+        block: list[list] = [[], [], []]
+        for lag in lags:
+            good = np.abs(times[lag:] - times[:-lag] - lag * gap) < ALIKE * lag * gap
+            before, after = rho[:-lag][good], rho[lag:][good]
+            block[0].append((after * before.conj()).sum(axis=0))
+            block[1].append(0.5 * (np.abs(after) ** 2 + np.abs(before) ** 2).sum(axis=0))
+            block[2].append(0.5 * (own[:-lag][good] + own[lag:][good]).sum())
+        for kept, values in zip((again, power, size), block, strict=True):
+            kept.append(values)
+    result = _Correlations(np.array(again), np.array(power), np.array(size), gap * np.array(lags, float))
+    if not (result.size.sum(axis=0) > 0).all():
+        raise InputError("motion: no two snapshots are one usual interval apart; give more, at even intervals")
+    return _together(result)
+
+
+def _together(sums: _Correlations) -> _Correlations:
+    """The same in at most so many blocks."""
+    count = len(sums.size)
+    if count <= BLOCKS:
+        return sums
+    starts = np.linspace(0, count, BLOCKS, endpoint=False).astype(int)
+    again, power, size = (np.add.reduceat(values, starts) for values in sums[:3])
+    return _Correlations(again, power, size, sums.times)
+
+
+def _stretches(snapshots: Snapshots, longest: int) -> list[tuple[int, int, int]]:
+    """Runs, and first and last snapshots, that are looked at: whole runs, or parts of them if there are few."""
+    typical = max(1.0, float(np.mean([snapshots.counts_of(m).mean() for m in range(min(snapshots.runs, 20))])))
+    most = int(MOST_PARTICLES / typical)  # snapshots
+    found = []
+    runs = np.unique(np.linspace(0, snapshots.runs - 1, min(snapshots.runs, max(1, most // (longest + 1)))).astype(int))
+    for run in runs.tolist():
+        length = min(len(snapshots.times_of(run)), max(longest + 1, most // len(runs)))
+        parts = 1
+        if len(runs) < FEWEST_BLOCKS:
+            parts = int(np.clip(length // (2 * longest), 1, -(-2 * FEWEST_BLOCKS // len(runs))))
+        cuts = np.linspace(0, length, parts + 1).astype(int)
+        # a stretch goes on into the next one as far as correlations look back: no pair of snapshots is lost
+        found += [(run, int(a), min(int(b) + longest, length) - 1) for a, b in pairwise(cuts)]
+    return found
+
+
+def _waves_of(
+    snapshots: Snapshots, run: int, first: int, last: int, waves: Array, sides: Array
+) -> tuple[NDArray[np.complex128], Array]:
+    """rho (frames, waves) and W (frames,) of some snapshots of a run."""
+    counts = snapshots.counts_of(run)[first : last + 1]
+    points = np.asarray(snapshots.points_of(run, first, last), float)
+    chi = np.ones(len(points))
+    if np.isfinite(sides).all():
+        inside = np.clip((points - sides[:, 0]) / np.diff(sides)[:, 0], 0.0, 1.0)
+        chi = (np.sin(np.pi * inside) ** 2).prod(axis=1)
+    ends = np.cumsum(counts)
+    frames = [slice(end - n, end) for end, n in zip(ends.tolist(), counts.tolist(), strict=True)]
+    rho = np.array([chi[own] @ np.exp(1j * (points[own] @ waves.T)) for own in frames], dtype=np.complex128)
+    return rho, np.array([(chi[own] ** 2).sum() for own in frames])
+
+
+def _fitted(sums: _Correlations, waves: Array, several: bool, start: Motion | None) -> Motion:
+    """Least squares for D, the offset, the drift and, where particles come and go, s of every lag."""
+    times, squares = sums.times, (waves**2).sum(axis=1)
+    total = sums.size.sum(axis=0)[:, None]
+    power, again = sums.power.sum(axis=0) / total, sums.again.sum(axis=0) / total
+    dim, count = waves.shape[1], len(times)
+    with_offset = count > 1
+
+    def split(p: Array) -> tuple[float, float, Array, Array]:
+        kept = np.exp(-np.abs(p[2 + dim :])) if several else np.ones(count)
+        return p[0], p[1] if with_offset else 0.0, p[2 : 2 + dim], kept
+
+    def residual(p: Array, power: Array, again: NDArray[np.complex128], part: Array | float = 1.0) -> Array:
+        """(lags, waves, 2): real and imaginary, weighted; ``part`` of the whole (lags, 1) is what the data are."""
+        diffusion, offset, drift, kept = split(p)
+        expected = 1 - kept[:, None] * np.exp(-squares * (diffusion * times[:, None] + offset))
+        changed = power - again * np.exp(-1j * times[:, None] * (waves @ drift))
+        away = (changed - part * expected) / weight
+        return np.stack([away.real, away.imag], axis=-1)
+
+    first = np.zeros(2 + dim + (count if several else 0))
+    first[0] = start.diffusion if start is not None else DECAY / squares.max() / times[-1]
+    if start is not None:
+        first[1], first[2 : 2 + dim] = start.offset, start.drift
+    if several:
+        first[2 + dim :] = 0.2
+    scale = np.concatenate([[first[0], first[0] * times[0]], np.full(dim, np.sqrt(first[0] / times[0]))])
+    scale = np.append(scale, np.ones(len(first) - len(scale)))
+    # waves that have changed more scatter more, about as much as they have changed
+    weight = np.maximum(power - np.abs(again), 0.02)
+    solved = least_squares(lambda u: residual(u * scale, power, again).ravel(), first / scale)
+    p = solved.x * scale
+    used = np.ones(len(p), bool)
+    used[1] = with_offset
+    jacobian = solved.jac[:, used] / scale[used]
+    gain = np.linalg.pinv(jacobian)
+    by_block = [
+        residual(p, sums.power[b] / total, sums.again[b] / total, sums.size[b][:, None] / total).ravel()
+        for b in range(len(sums.size))
+    ]
+    influence = np.zeros((len(by_block), len(p)))
+    influence[:, used] = -np.array(by_block) @ gain.T
+    blocks = len(influence)
+    centred = influence - influence.mean(axis=0)
+    error = np.sqrt((centred**2).sum(axis=0) * blocks / max(blocks - 1, 1)) if blocks > 1 else np.full(len(p), np.inf)
+    diffusion, offset, drift, kept = split(p)
+    return Motion(
+        float(diffusion), float(error[0]), drift, error[2 : 2 + dim], float(offset), float(error[1]), kept, times,
+        centred[:, np.r_[0, 2 : 2 + dim]],
+    )  # fmt: skip
