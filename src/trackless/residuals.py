@@ -129,7 +129,7 @@ def _typical_variances(variances: Array) -> Array:
 
 def heard_in(matrix: Array, parts: list[slice]) -> NDArray[np.bool_]:
     """Which equations of a normal matrix the data reached, judged for V and Phi apart; the others are all but empty."""
-    sizes = np.diag(matrix)
+    sizes = np.diag(matrix)  # below 0 where masked test functions are not heard
     return np.concatenate([sizes[part] > HEARD * sizes[part].max() for part in parts])
 
 

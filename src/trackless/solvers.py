@@ -134,7 +134,7 @@ def cross_validated(
 
 def check_reached(equations: NormalEquations, names: tuple[str, ...]) -> None:
     """Raise an error that names the functions no data reached."""
-    diagonal = np.diag(equations.matrix)
+    diagonal = np.abs(np.diag(equations.matrix))
     if not diagonal.max() > 0:
         raise InputError("no function has a force anywhere in the data; check the range of the bases")
     parts = (slice(0, equations.external), slice(equations.external, None))

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import uniform_filter1d
 from scipy.optimize import least_squares
 
 from trackless._errors import InputError
@@ -29,10 +30,11 @@ from trackless.spacing import spacing
 Array = NDArray[np.float64]
 WAVES = 120
 LAGS = (1, 2, 3, 4, 6, 8)  # intervals
-MOST_PARTICLES = 300_000  # in the snapshots that are looked at
+MOST_PARTICLES = 100_000  # in the snapshots that are looked at
 SHORT = 12  # runs are so many times longer than the longest time that is looked at
 FEWEST_BLOCKS = 12  # of runs; below, stretches of time serve as blocks
 BLOCKS = 40
+EVENED = 31  # waves of about the same length whose scatter is taken to be the same
 DECAY = 1.2  # k^2 D tau of the shortest wave and the longest time
 ROUNDS = 4
 SAME = 0.15  # relative change of the shortest wave that changes nothing
@@ -109,24 +111,24 @@ def motion(snapshots: Snapshots, observation: Observation = EVERYTHING) -> Motio
     >>> bool(abs(found.diffusion - 0.5) < 4 * found.diffusion_error)
     True
     """
-    gap = float(np.median(snapshots.intervals()))
     fewest = min(len(snapshots.times_of(m)) for m in range(1 if snapshots.regular else snapshots.runs))
-    lags = [lag for lag in LAGS if lag <= max(1, (fewest - 1) // SHORT)]
     if fewest < 2:
-        lags = []
-    if not lags:
-        raise InputError("motion: runs have one snapshot each; at least two are needed to see anything move")
+        raise InputError("motion: a run has one snapshot; at least two are needed to see anything move")
+    gap = float(np.median(snapshots.intervals()))
+    lags = [lag for lag in LAGS if lag <= max(1, (fewest - 1) // SHORT)]
     typical = spacing(snapshots)
     if typical.neighbour is None and typical.step is None:
         raise InputError("motion: there are no particles to look at")
     sides = observation.bounds(snapshots.dim)
     several = observation.window is not None or not snapshots.constant_count
+    # particles that move far are seen less at both times: of sin^2, chi(x) chi(x + d) falls like exp(-narrow d^2 / 2)
+    narrow = 4 / 3 * (np.pi / np.diff(sides)[:, 0]) ** 2
     shortest = 2 * np.pi / (typical.neighbour or 4 * (typical.step or 1.0))  # as a wave number
     found = waves = sums = None
     for _ in range(ROUNDS):
         waves = _wave_numbers(snapshots, shortest)
         sums = _correlations(snapshots, waves, lags, gap, sides)
-        found = _fitted(sums, waves, several, found)
+        found = _fitted(sums, waves, several, narrow, found)
         wanted = np.sqrt(DECAY / max(found.diffusion * sums.times[-1] + found.offset, 1e-300))
         if abs(np.log(wanted / shortest)) < SAME:
             break
@@ -137,7 +139,7 @@ def motion(snapshots: Snapshots, observation: Observation = EVERYTHING) -> Motio
     if len(lags) < 2:
         return found
     # a model that is right gives the same whichever times it is fitted to
-    late = _fitted(sums.after(len(lags) // 2), waves, several, found)
+    late = _fitted(sums.after(len(lags) // 2), waves, several, narrow, found)
     return replace(
         found,
         diffusion_error=float(np.hypot(found.diffusion_error, late.diffusion - found.diffusion)),
@@ -175,10 +177,15 @@ class _Correlations(NamedTuple):
 
 
 def _correlations(snapshots: Snapshots, waves: Array, lags: list[int], gap: float, sides: Array) -> _Correlations:
+    stretches = _stretches(snapshots, max(lags))
+    seen = [_waves_of(snapshots, *stretch, waves, sides) for stretch in stretches]
+    if np.isfinite(sides).all():
+        # the image of the window itself stands still while particles drift
+        still = sum(rho.sum(axis=0) for rho, _ in seen) / sum(len(rho) for rho, _ in seen)
+        seen = [(rho - still, own) for rho, own in seen]
     again, power, size = [], [], []
-    for run, first, last in _stretches(snapshots, max(lags)):
+    for (run, first, last), (rho, own) in zip(stretches, seen, strict=True):
         times = snapshots.times_of(run)[first : last + 1]
-        rho, own = _waves_of(snapshots, run, first, last, waves, sides)
         block: list[list] = [[], [], []]
         for lag in lags:
             good = np.abs(times[lag:] - times[:-lag] - lag * gap) < ALIKE * lag * gap
@@ -237,8 +244,11 @@ def _waves_of(
     return rho, np.array([(chi[own] ** 2).sum() for own in frames])
 
 
-def _fitted(sums: _Correlations, waves: Array, several: bool, start: Motion | None) -> Motion:
-    """Least squares for D, the offset, the drift and, where particles come and go, s of every lag."""
+def _fitted(sums: _Correlations, waves: Array, several: bool, narrow: Array, start: Motion | None) -> Motion:
+    """Least squares for D, the offset, the drift and, where particles come and go, s of every lag.
+
+    ``narrow`` (dim,) is the inverse square of the distance after which the mask loses sight of a particle.
+    """
     times, squares = sums.times, (waves**2).sum(axis=1)
     total = sums.size.sum(axis=0)[:, None]
     power, again = sums.power.sum(axis=0) / total, sums.again.sum(axis=0) / total
@@ -252,8 +262,10 @@ def _fitted(sums: _Correlations, waves: Array, several: bool, start: Motion | No
     def residual(p: Array, power: Array, again: NDArray[np.complex128], part: Array | float = 1.0) -> Array:
         """(lags, waves, 2): real and imaginary, weighted; ``part`` of the whole (lags, 1) is what the data are."""
         diffusion, offset, drift, kept = split(p)
-        expected = 1 - kept[:, None] * np.exp(-squares * (diffusion * times[:, None] + offset))
-        changed = power - again * np.exp(-1j * times[:, None] * (waves @ drift))
+        half = diffusion * times + offset
+        lost = 1 / (1 + 2 * np.outer(half, narrow))  # (lags, dim)
+        expected = 1 - kept[:, None] * np.exp(-half[:, None] * (lost @ (waves**2).T))
+        changed = power - again * np.exp(-1j * times[:, None] * ((lost * drift) @ waves.T))
         away = (changed - part * expected) / weight
         return np.stack([away.real, away.imag], axis=-1)
 
@@ -265,8 +277,10 @@ def _fitted(sums: _Correlations, waves: Array, several: bool, start: Motion | No
         first[2 + dim :] = 0.2
     scale = np.concatenate([[first[0], first[0] * times[0]], np.full(dim, np.sqrt(first[0] / times[0]))])
     scale = np.append(scale, np.ones(len(first) - len(scale)))
-    # waves that have changed more scatter more, about as much as they have changed
-    weight = np.maximum(power - np.abs(again), 0.02)
+    # waves that have changed more scatter more, about as much as they have changed: not each for itself, by chance
+    order = np.argsort(squares)
+    changes = uniform_filter1d((power - np.abs(again))[:, order], EVENED, axis=1, mode="nearest")
+    weight = np.maximum(changes[:, np.argsort(order)], 0.02)
     solved = least_squares(lambda u: residual(u * scale, power, again).ravel(), first / scale)
     p = solved.x * scale
     used = np.ones(len(p), bool)

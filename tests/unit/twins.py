@@ -340,3 +340,51 @@ def shuffled(state, n):
         j = int(next_uniform(state) * (i + 1))
         order[i], order[j] = order[j], order[i]
     return order
+
+
+# Test functions that vanish
+
+
+def smooth_step(t):
+    """The quintic step and its two derivatives."""
+    t = np.clip(t, 0.0, 1.0)
+    return t**3 * (10 - 15 * t + 6 * t**2), 30 * t**2 * (1 - t) ** 2, 60 * t * (1 - t) * (1 - 2 * t)
+
+
+def mask_values(x, mask):
+    """chi (N,), its gradient (N, dim) and its Laplacian (N,)."""
+    below, above = x - mask.lower, mask.upper - x
+    value, first, second = smooth_step(np.minimum(below, above) / mask.ramp)
+    first = first / mask.ramp * np.where(below < above, 1.0, -1.0)
+    second = second / mask.ramp**2
+    others = np.stack([np.delete(value, k, axis=1).prod(axis=1) for k in range(x.shape[1])], axis=1)
+    return value.prod(axis=1), first * others, (second * others).sum(axis=1)
+
+
+def masked_snapshot(x, external, interaction, scale, mask, box=None):
+    """N h (K,), N delta (K,), gradients (N, dim, K) of masked test functions and forces (N, dim, K) of one snapshot."""
+    n, dim = x.shape
+    size = len(external) + len(interaction)
+    energy, diffusion, test = np.zeros(size), np.zeros(size), np.zeros((n, dim, size))
+    chi, slope, bend = mask_values(x, mask)
+    for k, psi in enumerate(external):
+        energy[k] = (chi * psi(x)).sum()
+        test[:, :, k] = chi[:, None] * psi.gradient(x) + psi(x)[:, None] * slope
+        mixed = (slope * psi.gradient(x)).sum(axis=1)
+        diffusion[k] = (chi * psi.laplacian(x) + 2 * mixed + psi(x) * bend).sum()
+    i, j = np.nonzero(~np.eye(n, dtype=bool))
+    away = displacement(x[i], x[j], box)
+    r = np.linalg.norm(away, axis=1)
+    omega, omega_slope, omega_bend = smooth_step((r - mask.nearest) / mask.nearest_ramp)
+    along = (omega_slope / mask.nearest_ramp / r)[:, None] * away  # gradient of omega
+    bent = omega_bend / mask.nearest_ramp**2 + (dim - 1) * omega_slope / mask.nearest_ramp / r
+    level = chi[i] * chi[j] * omega
+    tilt = chi[j][:, None] * (omega[:, None] * slope[i] + chi[i][:, None] * along)
+    curve = chi[j] * (omega * bend[i] + 2 * (slope[i] * along).sum(axis=1) + chi[i] * bent)
+    for k, phi in enumerate(interaction, start=len(external)):
+        value, gradient = phi(away), phi.gradient(away)
+        energy[k] = 0.5 * scale * (level * value).sum()
+        np.add.at(test[:, :, k], i, scale * (level[:, None] * gradient + value[:, None] * tilt))
+        mixed = (tilt * gradient).sum(axis=1)
+        diffusion[k] = scale * (level * phi.laplacian(away) + 2 * mixed + curve * value).sum()
+    return energy, diffusion, test, forces(x, external, interaction, scale, box)

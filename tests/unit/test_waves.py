@@ -1,0 +1,85 @@
+"""Motion from density waves: diffusion, drift, missed particles and errors of positions, told apart."""
+
+import numpy as np
+import pytest
+
+import trackless as tl
+
+DIFFUSION, INTERVAL = 0.5, 0.02
+DRIFT = np.array([1.5, -0.5])
+
+
+def walk(runs=6, times=120, particles=120, seed=0, side=12.0, drift=DRIFT):
+    """Free particles in a periodic box, which has the same number of them everywhere at all times."""
+    generator = np.random.default_rng(seed)
+    steps = np.sqrt(2 * DIFFUSION * INTERVAL) * generator.normal(size=(runs, times, particles, 2)) + drift * INTERVAL
+    return (generator.uniform(0, side, (runs, 1, particles, 2)) + np.cumsum(steps, axis=1)) % side
+
+
+def thinned(positions, keep, seed=1):
+    """Each particle of every snapshot with a probability, in another order."""
+    generator = np.random.default_rng(seed)
+    return [[generator.permutation(x[generator.random(len(x)) < keep]) for x in run] for run in positions]
+
+
+def times_of(positions):
+    return [np.arange(len(run)) * INTERVAL for run in positions]
+
+
+def in_errors(found, truth):
+    return abs(found.diffusion - truth) / found.diffusion_error
+
+
+@pytest.mark.parametrize("box", [12.0, None])
+def test_diffusion_and_drift(box):
+    positions = walk()
+    if box is None:  # without wrapping nobody leaves
+        positions = np.unwrap(positions, axis=1, period=12.0)
+    found = tl.motion(tl.Snapshots(positions, np.arange(120) * INTERVAL, box=box).shuffled())
+    assert in_errors(found, DIFFUSION) < 3
+    assert found.diffusion_error < 0.1 * DIFFUSION
+    assert (np.abs(found.drift - DRIFT) < 3 * found.drift_error + 1e-3).all()
+    assert (found.drift_error < 0.3).all()
+    assert found.position_error is None
+
+
+def test_particles_that_flicker_in_a_window_that_they_cross():
+    sides = (2.0, 10.0)
+    seen = [[x[((x > sides[0]) & (x < sides[1])).all(axis=1)] for x in run] for run in thinned(walk(), 0.8)]
+    data = tl.Snapshots(seen, times_of(seen))
+    found = tl.motion(data, tl.Observation(window=(sides, sides)))
+    assert in_errors(found, DIFFUSION) < 3
+    assert found.diffusion_error < 0.15 * DIFFUSION
+    assert (np.abs(found.drift - DRIFT) < 4 * found.drift_error).all()
+    assert found.seen_again[0] == pytest.approx(0.8, abs=0.05)
+
+
+def test_errors_of_positions_are_found_and_not_taken_for_motion():
+    error = 0.08  # together with a step of 0.14
+    positions = np.unwrap(walk(drift=0 * DRIFT), axis=1, period=12.0)
+    positions += error * np.random.default_rng(3).normal(size=positions.shape)
+    found = tl.motion(tl.Snapshots(positions, np.arange(120) * INTERVAL))
+    assert in_errors(found, DIFFUSION) < 3
+    assert found.position_error == pytest.approx(error, rel=0.2)
+    assert "positions are off by about 0.0" in found.sentence
+
+
+def test_labels_do_not_matter():
+    data = tl.Snapshots(walk(runs=2), np.arange(120) * INTERVAL, box=12.0)
+    assert tl.motion(data.shuffled(5)).diffusion == pytest.approx(tl.motion(data).diffusion, rel=1e-9)
+
+
+def test_one_snapshot_shows_no_motion():
+    with pytest.raises(tl.InputError, match="at least two are needed"):
+        tl.motion(tl.Snapshots(np.zeros((1, 1, 3, 2)), [0.0]))
+
+
+def test_sigma_of_particles_that_come_and_go_is_told_by_waves():
+    seen = thinned(np.unwrap(walk(runs=4, particles=60, drift=0 * DRIFT), axis=1, period=12.0), 0.8)
+    fitted = tl.SelfTest(
+        tl.RadialSplines(4, center="mean"), None, regularization=1e-3, coupling="sum",
+        observation=tl.Observation(detection=0.8),
+    ).fit(tl.Snapshots(seen, times_of(seen)))  # fmt: skip
+    assert fitted.noise_.known
+    assert abs(fitted.sigma_ - np.sqrt(2 * DIFFUSION)) < 3 * fitted.noise_.error
+    assert "density waves" in fitted.noise_.sentence
