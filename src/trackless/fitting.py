@@ -158,7 +158,7 @@ def fit(
     final._check_settings()  # before the work that comes first
     bases = _Bases(external, interaction, place, cutoff, exclude_below)
     resolve = None if dynamics == "discrete" else resolve
-    used, resolution = resolved_part(snapshots, resolve, guess, coupling, quadrature)
+    used, resolution = resolved_part(snapshots, resolve, guess, coupling, quadrature, cutoff)
     shapes, comparison = _shapes(used, bases, shared, sentences)
     if isinstance(external, str) and shapes[0] == "radial" and center == "auto":
         sentences.insert(0, _where(snapshots, place))

@@ -16,6 +16,7 @@ f = sigma^2/2 delta - G theta, the integrand of b - A theta.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +30,7 @@ from trackless.quadrature import rule_named, weights
 from trackless.radial_splines import RadialSplines
 from trackless.residuals import heard_in, pilot
 from trackless.snapshots import Snapshots
+from trackless.space import half_box
 
 Array = NDArray[np.float64]
 LOOKED_AT = 10_000  # snapshots
@@ -96,9 +98,12 @@ class Resolution:
 
 
 def resolved(
-    snapshots: Snapshots, sigma: Sigma, coupling: str = "mean", quadrature: str = "trapezoid"
+    snapshots: Snapshots, sigma: Sigma, coupling: str = "mean", quadrature: str = "trapezoid",
+    cutoff: float | None = None,
 ) -> Resolution:  # fmt: skip
     """Find the start with the smallest expected error of the time integrals by a rule.
+
+    Interactions are looked at up to a cutoff (in a periodic box, up to half of it).
 
     Examples
     --------
@@ -112,9 +117,9 @@ def resolved(
     if not snapshots.regular or len(times) < FEWEST:
         return unknown
     part = snapshots[: max(1, LOOKED_AT // min(len(times), HEAD + 1))]
-    if part.runs < FEWEST:
+    if part.runs < FEWEST or (snapshots.box is not None and int(snapshots.counts_of(0).max()) < 2):
         return unknown
-    frames = _frames(part, sigma, coupling)
+    frames = _frames(part, sigma, coupling, cutoff)
     most = (len(frames.times) - 1) // 2
     found = [_expected(frames, start, snapshots.runs / part.runs, quadrature) for start in range(most + 1)]
     total = np.array([bias**2 + SMOOTHED * noise**2 for bias, noise in found])
@@ -125,13 +130,14 @@ def resolved(
 
 
 def resolved_part(
-    snapshots: Snapshots, resolve: str | None, sigma: Sigma, coupling: str, quadrature: str
-) -> tuple[Snapshots, Resolution | None]:
+    snapshots: Snapshots, resolve: str | None, sigma: Sigma, coupling: str, quadrature: str,
+    cutoff: float | None = None,
+) -> tuple[Snapshots, Resolution | None]:  # fmt: skip
     """The snapshots to use and why, as ``resolve="auto"`` or None asks."""
     check_resolve(resolve)
     if resolve is None:
         return snapshots, None
-    found = resolved(snapshots, sigma, coupling, quadrature)
+    found = resolved(snapshots, sigma, coupling, quadrature, cutoff)
     return (snapshots.between(found.start, np.inf) if found.left_out else snapshots), found
 
 
@@ -158,16 +164,20 @@ class _Frames(NamedTuple):
     slices: list[slice]
 
 
-def _frames(snapshots: Snapshots, sigma: Sigma, coupling: str) -> _Frames:
+def _frames(snapshots: Snapshots, sigma: Sigma, coupling: str, cutoff: float | None) -> _Frames:
     times = snapshots.times[: HEAD + 1]
     head = snapshots.between(float(times[0]), float(times[-1]))
     count = len(times) - 1
-    one = int(snapshots.counts_of(0).max()) < 2
-    bases = (RadialSplines(FUNCTIONS[0], center="mean", follow_data=True),
-             None if one else RadialSplines(FUNCTIONS[1], follow_data=True))  # fmt: skip
+    boxed = snapshots.box is not None
+    if boxed and cutoff is None:
+        cutoff = half_box(snapshots.box)
+    bases = (
+        None if boxed else RadialSplines(FUNCTIONS[0], center="mean", follow_data=True),  # a box has no centre
+        None if int(snapshots.counts_of(0).max()) < 2 else RadialSplines(FUNCTIONS[1], cutoff=cutoff, follow_data=True),
+    )
     moments = accumulate(head, *bases, coupling, windows=count, blocks=BLOCKS, per_direction=isinstance(sigma, tuple))
-    sizes = [moments.external_size, moments.size - moments.external_size]
-    slices = [slice(0, sizes[0]), slice(sizes[0], moments.size)][: 1 if one else 2]
+    ends = (0, moments.external_size, moments.size)
+    slices = [slice(a, b) for a, b in pairwise(ends) if b > a]
     return _Frames(
         times,
         _per_frame(moments.quadratic, np.diff(times)),

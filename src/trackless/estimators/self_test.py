@@ -182,7 +182,8 @@ class SelfTest(LeastSquares):
             sigma = noise_of_waves(snapshots, self._seen, is_per_direction(self.sigma)).sigma
         else:
             sigma = first_guess(snapshots, self.coupling, is_per_direction(self.sigma))
-        used, found = resolved_part(snapshots, self.resolve, sigma, self.coupling, self.quadrature)
+        cutoff = getattr(self.interaction, "cutoff", None)
+        used, found = resolved_part(snapshots, self.resolve, sigma, self.coupling, self.quadrature, cutoff)
         return used, self._unchanged(sigma) | {"resolution_": found}
 
     def _unprepared(self, given: Any) -> dict[str, Any]:
