@@ -15,7 +15,7 @@ from trackless.basis import Basis, families_of
 from trackless.exploration import explore
 from trackless.matching import Matching, Tally
 from trackless.moments import Moments, block_bytes, bounded_blocks, pair_rule
-from trackless.pieces import Task, batches, block_cuts, loaded, spans, tasks
+from trackless.pieces import Task, batches, block_cuts, loaded, spans, tasks, usual_length
 from trackless.quadrature import RULES, STRIDES
 from trackless.snapshots import Snapshots
 from trackless.space import half_box, side_lengths
@@ -141,6 +141,11 @@ def _check_cutoff(interaction: Basis, snapshots: Snapshots) -> None:
         )
 
 
+def usual_windows(snapshots: Snapshots) -> int:
+    """Time windows per run, so that together they are enough blocks; runs much shorter than most have empty ones."""
+    return max(1, min(-(-FEW_BLOCKS // snapshots.runs), (usual_length(snapshots) - 1) // 4))
+
+
 def _empty(
     snapshots: Snapshots,
     external: Basis | None,
@@ -155,8 +160,8 @@ def _empty(
     size = pair_size + (external.size if external is not None else 0)
     shortest = min(len(snapshots.times_of(m)) for m in range(1 if snapshots.regular else snapshots.runs))
     if windows is None:
-        windows = max(1, min(-(-FEW_BLOCKS // snapshots.runs), (shortest - 1) // 4))
-    if not 1 <= windows <= shortest - 1:
+        windows = usual_windows(snapshots)
+    elif not 1 <= windows <= shortest - 1:
         raise InputError(f"windows: expected 1 to {shortest - 1} (each needs two snapshots), got {windows}")
     if blocks is not None and blocks < 1:
         raise InputError(f"blocks: expected at least 1, got {blocks}")

@@ -13,12 +13,14 @@ from trackless._errors import InputError
 from trackless.accumulation import check_snapshots
 from trackless.basis import Basis, Center, closed_center
 from trackless.comparison import Comparison, compare
+from trackless.coupling import chosen_coupling
 from trackless.estimators.self_test import SelfTest
 from trackless.evidence import log_bayes_factor, log_bayes_factor_of_all
 from trackless.exploration import explore
 from trackless.goodness import ResidualTest
 from trackless.intensity import check_setting, checked_sigma, is_per_direction, is_unknown
 from trackless.noise import first_guess
+from trackless.pieces import usual_length
 from trackless.potentials import RadialPotential
 from trackless.radial_splines import RadialSplines
 from trackless.resolution import resolved_part
@@ -34,6 +36,9 @@ FEWEST_RUNS = 8  # below, nothing is asked of held-out runs
 CENTRAL = 3.0  # standard errors that the mean position may be away from the origin to count as the origin
 ERRORS = 3.0  # standard errors, and part of the score, by which potentials that are not radial must be better:
 PART = 0.02  # errors know nothing of the scatter between fits
+NOISELESS = (
+    "sigma = 0 was given: everything that moves is taken for force, and nothing can be tested; left out, sigma is found"
+)
 STRONG = 3.0  # log Bayes factor from which on a potential counts as seen (20 to 1)
 
 
@@ -74,6 +79,7 @@ def fit(
     resolve: str | None = "auto",
     dynamics: str = "continuous",
     debias: bool = False,
+    max_gap: float | Literal["auto"] | None = "auto",
 ) -> SelfTest:
     """Learn V and Phi with error bars, without a basis, a strength of regularisation or a truth to choose.
 
@@ -86,8 +92,8 @@ def fit(
     external, interaction : "auto", "radial", "free", Basis or None
         "auto" asks the data whether the potential depends on the distance only (in two dimensions; elsewhere it is
         taken to be radial, and the findings say so). "free" does not assume it. None leaves the potential out.
-    coupling : "mean" or "sum"
-        Whether the interaction force is averaged over the N particles or summed.
+    coupling : "mean", "sum" or "auto"
+        Whether the interaction force is averaged over the N particles or summed; "auto" sums where N changes.
     cutoff : float, optional
         Distance beyond which there is no interaction.
     center : "auto", "mean", tuple of float or None
@@ -100,6 +106,9 @@ def fit(
         "discrete": snapshots are single steps X' = X - force dt + sigma sqrt(dt) Z, of which nothing is approximated.
     debias : bool
         Remove the errors that coarse intervals make by simulating the fitted model (takes a minute).
+    max_gap : "auto", float or None
+        Runs are split where an interval is longer, instead of integrating over it; None never splits. "auto" is three
+        times the usual interval, where intervals are nearly regular otherwise (see ``Snapshots.gaps``).
 
     Returns
     -------
@@ -123,8 +132,11 @@ def fit(
     for name, wanted in (("external", external), ("interaction", interaction)):
         if not (wanted is None or isinstance(wanted, Basis) or wanted in ("auto", "radial", "free")):
             raise InputError(f"{name}: expected 'auto', 'radial', 'free', a basis or None, got {wanted!r}")
+    coupling, meant = chosen_coupling(snapshots, coupling) if coupling == "auto" else (coupling, "")
     check_snapshots(snapshots, coupling, interaction is not None)
-    sentences: list[str] = []
+    gaps = snapshots.gaps(max_gap)
+    snapshots = snapshots.without_gaps(max_gap)
+    sentences = [said for said in (gaps.sentence, meant if interaction is not None else "") if said]
     place = _place(snapshots, center) if external is not None else None
     guess = first_guess(snapshots, coupling, is_per_direction(sigma)) if is_unknown(sigma) else checked_sigma(sigma)
     shared: dict[str, Any] = {
@@ -140,10 +152,12 @@ def fit(
         sentences.insert(0, _where(snapshots, place))
     families = _refined(used, bases, shapes, shared)
     fitted = final.set_params(external=families[0], interaction=families[1]).fit(used)
-    can_be_tested = (dynamics == "continuous" or used.box is None) and bool(np.all(np.greater(fitted.sigma_, 0)))
-    test = fitted.residual_test(used) if can_be_tested else None
+    test = fitted.residual_test(used) if fitted.can_be_tested(used) else None
     fitted.resolve, fitted.resolution_ = resolve, resolution  # as if it had been asked itself
+    fitted.max_gap_ = gaps.longest if gaps.count else None
     told = (resolution, fitted.noise_, fitted.debiasing_, test)
+    if not is_unknown(sigma) and not np.all(np.greater(fitted.sigma_, 0)):
+        sentences.append(NOISELESS)
     sentences += [found.sentence for found in told if found is not None]
     factors = _factors(fitted, sentences)
     sentences += fitted.identifiability().sentences
@@ -269,7 +283,7 @@ def _refined(
 
 def _part(snapshots: Snapshots) -> Snapshots:
     """Runs enough for first looks."""
-    return snapshots[: max(1, LOOKED_AT // len(snapshots.times_of(0)))]
+    return snapshots[: max(1, LOOKED_AT // usual_length(snapshots))]
 
 
 def _factors(fitted: SelfTest, sentences: list[str]) -> tuple[float | None, float | None]:

@@ -14,6 +14,7 @@ from trackless.accumulation import FEW_BLOCKS
 from trackless.exploration import explore
 from trackless.files import read_with_notes
 from trackless.files.formats import Reading
+from trackless.gaps import Gaps
 from trackless.snapshots import EVEN, Snapshots
 from trackless.space import half_box
 from trackless.spacing import Spacing, spacing
@@ -44,6 +45,8 @@ class Inspection:
         Whether all intervals are the same.
     gaps : int
         Intervals longer than 1.5 times the usual one.
+    splits : int
+        Gaps at which a fit splits runs.
     particles : (int, float, int)
         Fewest, mean and most in a snapshot.
     constant_count : bool
@@ -74,6 +77,7 @@ class Inspection:
     interval: float | None
     even: bool
     gaps: int
+    splits: int
     particles: tuple[int, float, int]
     constant_count: bool
     species: dict[str, float] | None
@@ -100,6 +104,7 @@ def inspect(
     dt: float | None = None,
     columns: Mapping[str, str] | None = None,
     box: float | Sequence[float] | None = None,
+    max_gap: float | str | None = "auto",
 ) -> Inspection:
     """Look at a file (several files, a pandas table, or Snapshots) before fitting anything.
 
@@ -108,6 +113,8 @@ def inspect(
     data : path, pandas.DataFrame, list of them, or Snapshots
     dt, columns, box
         As for :func:`trackless.read`; without ``dt`` the times of a file that counts frames are in frames.
+    max_gap
+        As for :func:`trackless.fit`.
 
     Examples
     --------
@@ -129,8 +136,11 @@ def inspect(
             reading = read_with_notes(data, dt, columns, box)
         except TimeStepNeeded:
             reading, in_frames = read_with_notes(data, 1.0, columns, box), True
-    found, measured = _numbers(reading, source)
-    findings = [*reading.notes, *_time_findings(found, in_frames), _tracking(found, measured), *_fit_findings(found)]
+    gaps = reading.snapshots.gaps(max_gap)
+    found, measured = _numbers(reading, source, gaps)
+    findings = [
+        *reading.notes, *_time_findings(found, gaps, in_frames), _tracking(found, measured), *_fit_findings(found),
+    ]  # fmt: skip
     return replace(found, description=tuple(_description(found)), findings=tuple(filter(None, findings)))
 
 
@@ -142,7 +152,7 @@ def _name(data: Any) -> str:
     return "the table"
 
 
-def _numbers(reading: Reading, source: str) -> tuple[Inspection, Spacing]:
+def _numbers(reading: Reading, source: str, gaps: Gaps) -> tuple[Inspection, Spacing]:
     data = reading.snapshots
     different = range(1 if data.regular else data.runs)
     explored, measured = explore(data), spacing(data)
@@ -168,6 +178,7 @@ def _numbers(reading: Reading, source: str) -> tuple[Inspection, Spacing]:
         times=(min(first for first, _ in ends), max(last for _, last in ends)),
         interval=usual,
         even=usual is not None and float(np.ptp(intervals)) <= EVEN * usual * len(intervals),
+        splits=gaps.count,
         gaps=int((intervals > GAP * usual).sum()) if usual is not None else 0,
         particles=(int(counts.min()), float(counts.mean()), int(counts.max())),
         constant_count=data.constant_count,
@@ -216,13 +227,15 @@ def _axes(dim: int) -> list[str]:
     return list("xyz")[:dim] if dim <= 3 else [f"x{k + 1}" for k in range(dim)]
 
 
-def _time_findings(found: Inspection, in_frames: bool) -> list[str]:
+def _time_findings(found: Inspection, gaps: Gaps, in_frames: bool) -> list[str]:
     said = []
     if in_frames:
         said.append("the file counts frames, so that times are in frames here; give the time between them (dt=, --dt)")
     if found.gaps:
-        gaps = f"{found.gaps:,} interval{'s are' if found.gaps > 1 else ' is'}"
-        said.append(f"{gaps} longer than {GAP:g} times the usual one: snapshots are missing there")
+        many = f"{found.gaps:,} interval{'s are' if found.gaps > 1 else ' is'}"
+        said.append(f"{many} longer than {GAP:g} times the usual one: snapshots are missing there")
+    if gaps.count:
+        said.append(f"in a fit runs are {gaps.sentence} (max_gap=, --max-gap)")
     return said
 
 

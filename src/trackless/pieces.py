@@ -83,6 +83,12 @@ def spans(snapshots: Snapshots, run: int, windows: int) -> Array:
     return np.stack([times[cuts[:-1]], times[cuts[1:]]], axis=1)
 
 
+def usual_length(snapshots: Snapshots) -> int:
+    """Number of snapshots such that half of all are in runs at least as long: a few short runs do not count."""
+    lengths = np.sort([len(snapshots.times_of(m)) for m in range(1 if snapshots.regular else snapshots.runs)])
+    return int(lengths[np.searchsorted(np.cumsum(lengths), 0.5 * lengths.sum())])
+
+
 def _together(task: Task, runs: range) -> Iterator[Task]:
     """Tasks like ``task`` with as many runs as one may read."""
     each = max(1, TASK_POINTS // ((task.piece.last - task.piece.first + 1) * max(task.particles, 1)))
@@ -98,11 +104,13 @@ def _pieces(snapshots: Snapshots, run: int, windows: int) -> list[list[Piece]]:
 
 
 def _window_cuts(times: Array, windows: int) -> NDArray[np.int64]:
-    """Frames at which windows begin and end; neighbours share one."""
+    """Frames at which windows begin and end; neighbours share one. Some windows of a very short run are empty."""
     return np.linspace(0, len(times) - 1, windows + 1).round().astype(np.int64)
 
 
 def _cut(times: Array, begin: int, end: int, length: int) -> list[Piece]:
+    if begin == end:
+        return []
     table = every_rule(times[begin : end + 1]).reshape(len(STRIDES) * len(RULES), -1).T
     unit = (times[end] - times[begin]) / (end - begin)
     _, kept, class_of = np.unique(np.round(table / unit, 9), axis=0, return_index=True, return_inverse=True)

@@ -17,7 +17,7 @@ from trackless.evidence import Posterior, posterior
 from trackless.exploration import Exploration, explore
 from trackless.identifiability import Identifiability, identifiability
 from trackless.intensity import Sigma
-from trackless.moments import Moments, NormalEquations
+from trackless.moments import Moments, NormalEquations, rule_index
 from trackless.potentials import Potential, RadialPotential
 from trackless.residuals import Units
 from trackless.snapshots import Snapshots
@@ -87,7 +87,7 @@ class LeastSquares(Saving, ABC):
         self.sigma_ = self._noise(moments, equations, solution.coef)
         self.condition_numbers_ = condition_numbers(equations)
         fitted = found.effective if found is not None else len(self.coef_)
-        self.freedom_ = max(moments.blocks * moments.windows - fitted, 1.0)
+        self.freedom_ = max(float((moments.weight[:, :, *rule_index("left")] > 0).sum() - fitted), 1.0)
         self._set_potentials()
 
     def _refine(self, snapshots: Snapshots) -> None:

@@ -87,6 +87,8 @@ class SelfTest(LeastSquares):
     adjustment_ : Adjustment or None
         What was done to the right-hand side b: bias taken off, noise of sigma and of simulations added.
     resolution_ : Resolution or None
+    max_gap_ : float or None
+        Longest interval that :func:`trackless.fit` integrated over, where it split runs.
     findings_ : Findings
         What :func:`trackless.fit` decided (only of its fits).
 
@@ -105,6 +107,7 @@ class SelfTest(LeastSquares):
     sigma_covariance_: Array | None
     adjustment_: Adjustment | None
     debiasing_: Debiasing | None
+    max_gap_: float | None
     findings_: Any
 
     def __init__(
@@ -172,6 +175,7 @@ class SelfTest(LeastSquares):
     def _unchanged(sigma: Sigma) -> dict[str, Any]:
         return {
             "sigma_": sigma, "sigma_covariance_": None, "noise_": None, "adjustment_": None, "debiasing_": None,
+            "max_gap_": None,
         }  # fmt: skip
 
     def _sigma(self) -> Sigma:
@@ -224,6 +228,12 @@ class SelfTest(LeastSquares):
         if self.debias:
             remove_bias(self, snapshots)
 
+    def can_be_tested(self, snapshots: Snapshots) -> bool:
+        """Whether there is a residual test of this fit: not without noise, nor of single steps in a periodic box."""
+        self._check_fitted()
+        noisy = bool(np.all(np.greater(self.sigma_, 0)))
+        return noisy and (self.dynamics == "continuous" or snapshots.box is None)
+
     def residual_test(self, snapshots: Snapshots, other: bool = False) -> ResidualTest:
         """Whether data look as if the fitted model had made them.
 
@@ -245,6 +255,7 @@ class SelfTest(LeastSquares):
         self._check_fitted()
         if not isinstance(snapshots, Snapshots):
             raise InputError(f"residual_test: expected Snapshots, got {type(snapshots).__name__}")
+        snapshots = snapshots.without_gaps(self.max_gap_)
         if self.resolution_ is not None and self.resolution_.left_out:
             snapshots = snapshots.between(self.resolution_.start, np.inf)
         return tested(self, snapshots, other)
