@@ -15,7 +15,7 @@ from trackless.basis import Basis, families_of
 from trackless.exploration import explore
 from trackless.matching import Matching, Tally
 from trackless.moments import Moments, block_bytes, bounded_blocks, pair_rule
-from trackless.pieces import Task, batches, block_cuts, loaded, spans, tasks, usual_length
+from trackless.pieces import Task, batches, block_cuts, count_ranges, loaded, spans, tasks, usual_length
 from trackless.quadrature import RULES, STRIDES
 from trackless.snapshots import Snapshots
 from trackless.space import half_box, side_lengths
@@ -185,6 +185,7 @@ def _empty(
         energy=np.zeros((kept, windows, size)),
         weight=np.zeros(shape),
         runs=np.diff(cuts),
+        particles=count_ranges(snapshots, cuts),
         span=np.stack([spans(snapshots, int(run), windows) for run in cuts[:-1]]),
         matching=matching.method if matching is not None else "",
         work=np.zeros((kept, windows, size if matching is not None else 0)),

@@ -76,6 +76,16 @@ def block_cuts(runs: int, blocks: int) -> NDArray[np.int64]:
     return np.linspace(0, runs, blocks + 1).round().astype(np.int64)
 
 
+def count_ranges(snapshots: Snapshots, cuts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Fewest and most particles in a snapshot of each block: (blocks, 2)."""
+    different = range(1 if snapshots.regular else snapshots.runs)
+    ends = np.array([(counts.min(), counts.max()) for counts in map(snapshots.counts_of, different)])
+    if snapshots.regular:
+        return np.repeat(ends, len(cuts) - 1, axis=0)
+    lower, upper = (extreme.reduceat(ends[:, k], cuts[:-1]) for k, extreme in enumerate((np.minimum, np.maximum)))
+    return np.stack([lower, upper], axis=1)
+
+
 def spans(snapshots: Snapshots, run: int, windows: int) -> Array:
     """First and last time of each window of a run: (windows, 2)."""
     times = snapshots.times_of(run)

@@ -148,7 +148,7 @@ def learnt_for_tests(fit: SelfTest) -> tuple[Learnt, NDArray[np.int64]]:
         lost = np.eye(size) - gain @ matrix
         smoothed = lost @ found.prior @ lost.T
     else:
-        gain = np.asarray(np.linalg.inv(matrix + fit.lambda_ * np.eye(size)), float)
+        gain = np.asarray(np.linalg.inv(matrix + fit.ridge_matrix()), float)
     residuals = (units.vectors - units.matrices @ fit.coef_).reshape(moments.blocks, moments.windows, size)
     kept = np.linspace(0, moments.blocks, min(moments.blocks, BLOCKS) + 1).round().astype(np.int64)
     cuts = np.concatenate([[0], np.cumsum(moments.runs)])[kept]

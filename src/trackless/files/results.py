@@ -45,7 +45,9 @@ from trackless.tables import tabulated
 
 FORMAT = "trackless result"
 SAVED_BLOCKS = 64  # of a fit's moments
-VERSION = 4  # 2: moments may hold displacements; 3: pair parts by one rule; 4: diffusion in parts
+VERSION = (
+    5  # 2: moments may hold displacements; 3: pair parts by one rule; 4: diffusion in parts; 5: numbers of particles
+)
 _MODULES = (
     shapes, potentials, networks, basis, radial_splines, tensor_splines, solvers, priors, evidence, resolution,
     comparison, fitting, residuals, noise, debiasing, goodness,
