@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 
 from trackless._errors import InputError
 from trackless.accumulation import check_snapshots
-from trackless.basis import Basis, Center, closed_center
+from trackless.basis import Basis, Center, about, closed_center
+from trackless.centers import FoundCenter, find_center
 from trackless.comparison import Comparison, compare
 from trackless.coupling import chosen_coupling
 from trackless.estimators.self_test import SelfTest
 from trackless.evidence import log_bayes_factor, log_bayes_factor_of_all
 from trackless.exploration import explore
 from trackless.goodness import ResidualTest
-from trackless.intensity import check_setting, checked_sigma, is_per_direction, is_unknown
+from trackless.intensity import Sigma, check_setting, checked_sigma, is_per_direction, is_unknown
 from trackless.noise import first_guess
 from trackless.pieces import usual_length
 from trackless.potentials import RadialPotential
@@ -96,8 +97,9 @@ def fit(
         Whether the interaction force is averaged over the N particles or summed; "auto" sums where N changes.
     cutoff : float, optional
         Distance beyond which there is no interaction.
-    center : "auto", "mean", tuple of float or None
-        Centre of a radial V; None is the origin, "auto" too unless the particles are elsewhere on average.
+    center : "auto", "mean", "fit", tuple of float or None
+        Centre of a radial V; None is the origin, "auto" too unless the particles are elsewhere on average. "fit" finds
+        the place that explains the data best, with an error: for particles that are still on their way to it.
     quadrature : "auto", "left", "trapezoid" or "cubic"
         Rule for the time integrals; "auto" is the cubic one where intervals are of similar length.
     resolve : "auto" or None
@@ -144,9 +146,14 @@ def fit(
     }  # fmt: skip
     final = SelfTest(**shared | {"sigma": sigma, "dynamics": dynamics, "debias": debias})
     final._check_settings()  # before the work that comes first
-    bases = _Bases(external, interaction, place, cutoff)
     resolve = None if dynamics == "discrete" else resolve
     used, resolution = resolved_part(snapshots, resolve, guess, coupling, quadrature)
+    found = _found_center(used, _Bases(external, interaction, place, cutoff), guess, coupling, quadrature)
+    if found is not None:
+        place = found.center
+        external = about(external, place) if isinstance(external, Basis) else external
+        sentences.append(found.sentence)
+    bases = _Bases(external, interaction, place, cutoff)
     shapes, comparison = _shapes(used, bases, shared, sentences)
     if isinstance(external, str) and shapes[0] == "radial" and center == "auto":
         sentences.insert(0, _where(snapshots, place))
@@ -154,6 +161,7 @@ def fit(
     fitted = final.set_params(external=families[0], interaction=families[1]).fit(used)
     test = fitted.residual_test(used) if fitted.can_be_tested(used) else None
     fitted.resolve, fitted.resolution_ = resolve, resolution  # as if it had been asked itself
+    fitted.center_ = found
     fitted.max_gap_ = gaps.longest if gaps.count else None
     told = (resolution, fitted.noise_, fitted.debiasing_, test)
     if not is_unknown(sigma) and not np.all(np.greater(fitted.sigma_, 0)):
@@ -185,6 +193,16 @@ class _Bases:
             else:
                 families.append(RadialSplines(RADIAL[1], cutoff=self.cutoff, follow_data=True))
         return families[0], families[1]
+
+
+def _found_center(
+    snapshots: Snapshots, bases: _Bases, sigma: Sigma, coupling: str, quadrature: str
+) -> FoundCenter | None:  # fmt: skip
+    """The centre of a radial V, where it is to be found."""
+    external, interaction = bases.of("free" if bases.external == "free" else "radial", "radial")
+    if getattr(external, "center", None) != "fit" or external is None:
+        return None
+    return find_center(snapshots, external, interaction, sigma, coupling, quadrature)
 
 
 def _where(snapshots: Snapshots, place: Center) -> str:

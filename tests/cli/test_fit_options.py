@@ -54,6 +54,15 @@ def test_no_noise_is_warned_about(folder, method):
     assert "sigma = 0 was given: everything that moves is taken for force" in " ".join(result.stdout.split())
 
 
+@pytest.mark.parametrize("method", [(*RADIAL,), ("--method", "self-test")])
+def test_the_centre_may_be_found(folder, method):
+    options = ("fit", "gap.npz", "--sigma", 1, "--center", "fit", *method)
+    assert "found from the data with a standard error of (" in " ".join(trackless(*options, cwd=folder).stdout.split())
+    result = trackless("fit", "gap.npz", "--center", "fit", "--method", "sinkhorn", cwd=folder)
+    assert result.returncode == 2
+    assert "fit belongs to auto and self-test" in " ".join(result.stderr.replace("│", " ").split())
+
+
 def test_simulate_with_another_sigma(tmp_path):
     options = ("simulate", "reference", "--runs", 2, "--duration", 0.1, "--step", 0.01)
     assert trackless(*options, "-o", "quiet.npz", "--sigma", 0, cwd=tmp_path).returncode == 0

@@ -68,7 +68,10 @@ def fit(
     ] = None,
     interaction: Annotated[str | None, typer.Option(help="Phi: as for V (self-test and matching: splines:24).")] = None,
     center: Annotated[
-        str | None, typer.Option(help="Centre of a radial V: mean (of the positions) or origin.", show_default=False)
+        str | None,
+        typer.Option(
+            help="Centre of a radial V: mean (of the positions), origin, or fit to find it.", show_default=False
+        ),
     ] = None,
     model: Annotated[
         ModelName | None,
@@ -224,7 +227,7 @@ def _print(method: Method, fitted: Any, truth: Any, snapshots: Any, given_sigma:
         console.print(
             "[yellow]The data hardly tell these functions apart: use fewer, or do not trust details.[/yellow]"
         )
-    for found in (getattr(fitted, "noise_", None), getattr(fitted, "debiasing_", None)):
+    for found in (getattr(fitted, name, None) for name in ("center_", "noise_", "debiasing_")):
         if found is not None:
             console.print(f"- {found.sentence}", highlight=False)
     test = _residual_test(method, fitted, snapshots)

@@ -78,8 +78,10 @@ class Plan(NamedTuple):
 def plan(options: Options) -> Plan:
     """The estimator a method names; an option it cannot honour is an error."""
     method = options.method
-    if options.center not in (None, "mean", "origin"):
-        raise InputError(f"--center: expected mean or origin, got {options.center!r}")
+    if options.center not in (None, "mean", "origin", "fit"):
+        raise InputError(f"--center: expected mean, origin or fit, got {options.center!r}")
+    if options.center == "fit" and method not in (Method.auto, Method.self_test):
+        raise typer.BadParameter(f"fit belongs to auto and self-test, not to {method.value}", param_hint="--center")
     if options.truth is not None and options.coupling == "sum":
         raise InputError("--model: its truth is meant with mean coupling; leave out --coupling, or --model")
     if method.follows:
@@ -147,9 +149,10 @@ def _door(options: Options) -> Plan:
     wanted: dict[str, Any] = {}
     for role in ("external", "interaction"):
         text = getattr(options, role) or "auto"
-        given = text if text in words else _family(f"--{role}", text, "origin", ", auto, radial, free")
+        about = "fit" if role == "external" and options.center == "fit" else "origin"
+        given = text if text in words else _family(f"--{role}", text, about, ", auto, radial, free")
         wanted[role] = given
-    place = {None: "auto", "mean": "mean", "origin": None}[options.center]
+    place = {None: "auto", "mean": "mean", "origin": None, "fit": "fit"}[options.center]
     estimator = _Door(
         wanted | {
             "sigma": options.sigma, "coupling": options.coupling, "center": place,
@@ -231,7 +234,8 @@ def _joined(options: Options) -> str:
 
 
 def _shape(radial: bool, about: str) -> str:
-    return f"radial V about the {about}, " if radial else ""
+    where = "a centre that is found" if about == "fit" else f"the {about}"
+    return f"radial V about {where}, " if radial else ""
 
 
 def _family(option: str, text: str, center: str, more: str = "") -> Any:
@@ -244,7 +248,7 @@ def _family(option: str, text: str, center: str, more: str = "") -> Any:
         return None
     if kind not in kinds or (count and not count.isdigit()):
         raise InputError(f"{option}: expected splines:COUNT, rbf:COUNT, tensor:COUNT{more} or none, got {text!r}")
-    about = {} if center == "origin" or kind == "tensor" else {"center": "mean"}
+    about = {} if center == "origin" or kind == "tensor" else {"center": center}
     return kinds[kind](int(count), **about) if count else kinds[kind](**about)
 
 

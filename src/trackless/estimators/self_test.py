@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from trackless._errors import InputError
 from trackless.accumulation import accumulate, check_snapshots
-from trackless.basis import Basis
+from trackless.basis import Basis, about
+from trackless.centers import FoundCenter, find_center
 from trackless.debiasing import Debiasing
 from trackless.estimators.least_squares import LeastSquares
 from trackless.estimators.refinement import find_sigma, fit_steps, remove_bias, tested
@@ -87,6 +88,8 @@ class SelfTest(LeastSquares):
     adjustment_ : Adjustment or None
         What was done to the right-hand side b: bias taken off, noise of sigma and of simulations added.
     resolution_ : Resolution or None
+    center_ : FoundCenter or None
+        Where V was found to be centred, if that was asked (``center="fit"``).
     max_gap_ : float or None
         Longest interval that :func:`trackless.fit` integrated over, where it split runs.
     findings_ : Findings
@@ -108,6 +111,7 @@ class SelfTest(LeastSquares):
     adjustment_: Adjustment | None
     debiasing_: Debiasing | None
     max_gap_: float | None
+    center_: FoundCenter | None
     findings_: Any
 
     def __init__(
@@ -158,7 +162,12 @@ class SelfTest(LeastSquares):
             else checked_sigma(self.sigma)
         )
         used, found = resolved_part(snapshots, self.resolve, sigma, self.coupling, self.quadrature)
-        return used, self._unchanged(sigma) | {"resolution_": found}
+        return used, self._unchanged(sigma) | {"resolution_": found, "center_": self._found_center(used, sigma)}
+
+    def _found_center(self, snapshots: Snapshots, sigma: Sigma) -> FoundCenter | None:
+        if self.external is None or getattr(self.external, "center", None) != "fit":
+            return None
+        return find_center(snapshots, self.external, self.interaction, sigma, self.coupling, self.quadrature)
 
     def _unprepared(self, given: Any) -> dict[str, Any]:
         if isinstance(given, Moments):
@@ -175,13 +184,16 @@ class SelfTest(LeastSquares):
     def _unchanged(sigma: Sigma) -> dict[str, Any]:
         return {
             "sigma_": sigma, "sigma_covariance_": None, "noise_": None, "adjustment_": None, "debiasing_": None,
-            "max_gap_": None,
+            "max_gap_": None, "center_": None,
         }  # fmt: skip
 
     def _sigma(self) -> Sigma:
         return checked_sigma(getattr(self, "sigma_", None) if is_unknown(self.sigma) else self.sigma)
 
     def _accumulate(self, snapshots: Snapshots, external: Basis | None, interaction: Basis | None) -> Moments:
+        found = getattr(self, "center_", None)
+        if found is not None and getattr(external, "center", None) == "fit":
+            external = about(external, found.center)
         return accumulate(snapshots, external, interaction, self.coupling, per_direction=is_per_direction(self.sigma))
 
     def _moments_to_score(self, snapshots: Snapshots) -> Moments:

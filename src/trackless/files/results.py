@@ -18,6 +18,7 @@ import numpy as np
 
 from trackless import (
     basis,
+    centers,
     comparison,
     debiasing,
     evidence,
@@ -50,7 +51,7 @@ VERSION = (
 )
 _MODULES = (
     shapes, potentials, networks, basis, radial_splines, tensor_splines, solvers, priors, evidence, resolution,
-    comparison, fitting, residuals, noise, debiasing, goodness,
+    centers, comparison, fitting, residuals, noise, debiasing, goodness,
 )  # fmt: skip
 _DATACLASSES: dict[str, type] = {
     cls.__name__: cls
