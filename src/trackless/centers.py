@@ -94,7 +94,7 @@ def find_center(
         raise InputError(f"center: expected a radial family for V, such as tl.RadialSplines(8), got {external!r}")
     if snapshots.dim == 1:
         raise InputError(
-            "center='fit': in one dimension V about a place beyond the data may be any function, so that no place is the "
+            "center='fit': in one dimension V about a place beyond the data may be any function, so that no place is "
             "best; give coordinates, or 'mean'"
         )
     profile = _Profile(snapshots, external, interaction, sigma, coupling, quadrature)

@@ -65,7 +65,7 @@ def test_the_parser_sees_imports():
     "module",
     [
         "snapshots", "space", "potentials", "shapes", "basis", "tables", "tensor_splines", "exploration", "quadrature",
-        "models", "matching", "networks", "species", "spacing", "gaps", "coupling",
+        "models", "matching", "networks", "species", "spacing", "gaps", "coupling", "prospects",
         "snapshot_input", "_errors", "_threads", "_progress",
     ],
 )  # fmt: skip

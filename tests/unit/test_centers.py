@@ -60,7 +60,7 @@ def test_the_estimator_uses_and_keeps_it(data, tmp_path):
     fitted = tl.SelfTest(*bases, sigma=1.0, regularization="cv").fit(data)
     assert_found(fitted.center_)
     np.testing.assert_array_equal(fitted.external_.origin, fitted.center_.center)
-    np.testing.assert_allclose(fitted.external_.gradient(CENTER + [0.5, 0.0]), [1.0, 0.0], atol=0.3)
+    np.testing.assert_allclose(fitted.external_.gradient(CENTER + np.array([0.5, 0.0])), [1.0, 0.0], atol=0.3)
     assert fitted.external.center == "fit"  # the setting stays what it was
     fitted.save(tmp_path / "fit.trackless")
     assert tl.load(tmp_path / "fit.trackless").center_ == fitted.center_
@@ -88,7 +88,7 @@ def test_particles_without_a_trap_have_no_centre():
 def test_where_it_cannot_be_found_is_said(data):
     family = tl.RadialSplines(8, center="fit")
     assert not family.closed
-    with pytest.raises(tl.InputError, match="center='fit': tl.fit and tl.SelfTest find the centre"):
+    with pytest.raises(tl.InputError, match=r"center='fit': tl.fit and tl.SelfTest find the centre"):
         tl.accumulate(data, family)
     with pytest.raises(tl.InputError, match="an interaction depends on differences"):
         tl.accumulate(data, None, family)
