@@ -276,8 +276,8 @@ def _fit_findings(found: Inspection, expected: Prospect | None) -> list[str]:
         if expected is not None and expected.missing > FEW_PAIRS:
             said.append(
                 f"no two particles are closer than {found.distances[0]:.3g}, although by chance about "
-                f"{expected.missing:.2g} pairs would be: either they repel each other, or closer ones were not told apart "
-                "when they were detected, which a fit would take for repulsion"
+                f"{expected.missing:.2g} pairs would be: either they repel each other, or closer ones were not told "
+                "apart when they were detected, which a fit would take for repulsion"
             )
     if found.distances is not None and found.distances[0] == 0:
         said.append("two particles are in the same place: has one been detected twice?")
