@@ -17,7 +17,7 @@ from trackless.exploration import explore
 from trackless.matching import Matching, Tally
 from trackless.moments import Moments, block_bytes, bounded_blocks, pair_rule
 from trackless.observation import EVERYTHING, Observation
-from trackless.pieces import Task, batches, block_cuts, loaded, spans, tasks
+from trackless.pieces import Task, batches, block_cuts, count_ranges, loaded, spans, tasks, usual_length
 from trackless.quadrature import RULES, STRIDES
 from trackless.snapshots import Snapshots
 from trackless.space import half_box, side_lengths
@@ -166,6 +166,11 @@ def _check_cutoff(interaction: Basis, snapshots: Snapshots) -> None:
         )
 
 
+def usual_windows(snapshots: Snapshots) -> int:
+    """Time windows per run, so that together they are enough blocks; runs much shorter than most have empty ones."""
+    return max(1, min(-(-FEW_BLOCKS // snapshots.runs), (usual_length(snapshots) - 1) // 4))
+
+
 def _empty(
     snapshots: Snapshots,
     external: Basis | None,
@@ -181,8 +186,8 @@ def _empty(
     size = pair_size + (external.size if external is not None else 0)
     shortest = min(len(snapshots.times_of(m)) for m in range(1 if snapshots.regular else snapshots.runs))
     if windows is None:
-        windows = max(1, min(-(-FEW_BLOCKS // snapshots.runs), (shortest - 1) // 4))
-    if not 1 <= windows <= shortest - 1:
+        windows = usual_windows(snapshots)
+    elif not 1 <= windows <= shortest - 1:
         raise InputError(f"windows: expected 1 to {shortest - 1} (each needs two snapshots), got {windows}")
     if blocks is not None and blocks < 1:
         raise InputError(f"blocks: expected at least 1, got {blocks}")
@@ -207,6 +212,7 @@ def _empty(
         energy=np.zeros((kept, windows, size)),
         weight=np.zeros(shape),
         runs=np.diff(cuts),
+        particles=count_ranges(snapshots, cuts),
         span=np.stack([spans(snapshots, int(run), windows) for run in cuts[:-1]]),
         matching=matching.method if matching is not None else "",
         work=np.zeros((kept, windows, size if matching is not None else 0)),

@@ -30,7 +30,7 @@ from trackless.accumulation import FEW_BLOCKS, usual_size
 from trackless.basis import Basis, RadialFunctions, families_of
 from trackless.exploration import explore
 from trackless.intensity import Sigma
-from trackless.pieces import Task, batches, block_cuts, loaded, spans, tasks
+from trackless.pieces import Task, batches, block_cuts, loaded, spans, tasks, usual_length
 from trackless.potentials import RadialSum
 from trackless.quadrature import RULES, STRIDES, rule_named
 from trackless.shapes import Gaussian, Power
@@ -214,8 +214,7 @@ def collected(
 ) -> Balance:
     """The sums of all pieces of the data; ``shape`` is that of the sets of coefficients."""
     size, (sets, functions) = len(tests.names), shape
-    shortest = min(len(snapshots.times_of(m)) for m in range(1 if snapshots.regular else snapshots.runs))
-    windows = max(1, min(WINDOWS, (shortest - 1) // FEWEST_INTERVALS))
+    windows = max(1, min(WINDOWS, (usual_length(snapshots) - 1) // FEWEST_INTERVALS))
     if cuts is None:
         cuts = block_cuts(snapshots.runs, min(snapshots.runs, BLOCKS))
     kept = len(cuts) - 1
@@ -271,7 +270,7 @@ def _sums(
         "cross": cross,
     }
     times = np.stack([snapshots.times_of(m)[piece.first : piece.last + 1] for m in runs])
-    squares, clocks = [], []
+    squares, clocks, whole = [], [], np.zeros(0)
     for stride in STRIDES:
         gaps = np.diff(times[:, ::stride], axis=1)
         steady = (counts[:, ::stride][:, 1:] == counts[:, ::stride][:, :-1])[..., None, None]
@@ -280,7 +279,8 @@ def _sums(
         terms = np.concatenate([changes[:, :, None], -laplacians, powers], axis=2) * steady
         squares.append(np.einsum("rfae,rfbg->abeg", terms, terms, optimize=True))
         clocks.append((gammas * steady[..., None]).sum(axis=(0, 1)))
-    return sums | {"squares": np.stack(squares), "clock": np.stack(clocks), "window_clock": clocks[0]}
+        whole = whole if stride > 1 else gammas.sum(axis=(0, 1))  # noise goes on where the number of particles changes
+    return sums | {"squares": np.stack(squares), "clock": np.stack(clocks), "window_clock": whole}
 
 
 @dataclass(frozen=True, eq=False)

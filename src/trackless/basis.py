@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,7 +39,7 @@ from trackless.tables import (
 )
 
 Role = Literal["external", "interaction"]
-Center = tuple[float, ...] | Literal["mean"] | None
+Center = tuple[float, ...] | Literal["mean", "fit"] | None
 Array = NDArray[np.float64]
 FAR = 16.0  # tables end at this many typical distances, or at the farthest particle
 TIP = 32.0  # slopes at r = 0 are rounded below this part of the typical distance
@@ -89,12 +89,28 @@ def placed(potential: RadialPotential, center: Center) -> RadialPotential:
     return Centered(potential, center) if isinstance(center, tuple) else potential
 
 
+def is_open(center: Center) -> bool:
+    """Whether a centre is still to be found."""
+    return isinstance(center, str)
+
+
+def about(basis: Any, center: Center) -> Any:
+    """A radial family about another centre."""
+    if isinstance(basis, RadialFunctions):
+        return RadialFunctions(basis.functions, basis.names, center, basis.reach)
+    return replace(basis, center=center)
+
+
 def closed_center(center: Center, explored: Exploration, role: Role) -> tuple[float, ...] | None:
     """The centre as coordinates (None is the origin)."""
     if role == "interaction" and center is not None:
         raise InputError("center: an interaction depends on differences of positions, it has no centre")
     if center == "mean":
         return tuple(explored.mean.tolist())
+    if center == "fit":
+        raise InputError(
+            "center='fit': tl.fit and tl.SelfTest find the centre, which takes sigma; give coordinates or 'mean' here"
+        )
     origin_of(center, len(explored.lower))  # the right number of coordinates
     return center
 
@@ -125,8 +141,9 @@ class RadialFunctions(Basis):
         Radial potentials, callables r -> values, or (profile, slope, curvature) triples of callables. Missing
         derivatives are found numerically.
     names : list of str, optional
-    center : tuple of float, "mean", or None
-        Where distances are measured from (external potentials); None is the origin.
+    center : tuple of float, "mean", "fit" or None
+        Where distances are measured from (external potentials); None is the origin, "mean" the mean position, "fit" the
+        place that explains the data best (found by ``tl.SelfTest`` and ``tl.fit``).
     reach : (bottom, top[, tip]), optional
         Ends of the table that kernels read, and the radius below which a slope at r = 0 is rounded; from the data if
         left out. Beyond its ends a function goes on linearly.
@@ -184,7 +201,7 @@ class RadialFunctions(Basis):
 
     @property
     def closed(self) -> bool:
-        return self.reach is not None and self.center != "mean"
+        return self.reach is not None and not is_open(self.center)
 
     def adapted(self, explored: Exploration, role: Role) -> RadialFunctions:
         if self.closed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -11,15 +11,18 @@ from numpy.typing import NDArray
 
 from trackless._errors import InputError
 from trackless.accumulation import check_snapshots
-from trackless.basis import Basis, Center, closed_center
+from trackless.basis import Basis, Center, about, closed_center
+from trackless.centers import FoundCenter, find_center
 from trackless.comparison import Comparison, compare
+from trackless.coupling import chosen_coupling
 from trackless.estimators.self_test import SelfTest
 from trackless.evidence import log_bayes_factor, log_bayes_factor_of_all
 from trackless.exploration import explore
 from trackless.goodness import ResidualTest
-from trackless.intensity import check_setting, checked_sigma, is_per_direction, is_unknown
-from trackless.noise import first_guess, noise_of_waves, seen_by_waves
+from trackless.intensity import Sigma, check_setting, is_unknown
+from trackless.noise_of_waves import guessed_sigma
 from trackless.observation import Observation
+from trackless.pieces import usual_length
 from trackless.potentials import RadialPotential
 from trackless.radial_splines import RadialSplines
 from trackless.resolution import resolved_part
@@ -37,6 +40,9 @@ CENTRAL = 3.0  # standard errors that the mean position may be away from the ori
 ERRORS = 3.0  # standard errors, and part of the score, by which potentials that are not radial must be better:
 PART = 0.02  # errors know nothing of the scatter between fits
 WINDOW_PART = 1 / 8  # of a window's shorter side: as far as interactions are looked for
+NOISELESS = (
+    "sigma = 0 was given: everything that moves is taken for force, and nothing can be tested; left out, sigma is found"
+)
 STRONG = 3.0  # log Bayes factor from which on a potential counts as seen (20 to 1)
 
 
@@ -81,6 +87,7 @@ def fit(
     exclude_below: float | None = None,
     detection: float = 1.0,
     position_error: float = 0.0,
+    max_gap: float | Literal["auto"] | None = "auto",
 ) -> SelfTest:
     """Learn V and Phi with error bars, without a basis, a strength of regularisation or a truth to choose.
 
@@ -93,12 +100,13 @@ def fit(
     external, interaction : "auto", "radial", "free", Basis or None
         "auto" asks the data whether the potential depends on the distance only (in two dimensions; elsewhere it is
         taken to be radial, and the findings say so). "free" does not assume it. None leaves the potential out.
-    coupling : "mean" or "sum"
-        Whether the interaction force is averaged over the N particles or summed.
+    coupling : "mean", "sum" or "auto"
+        Whether the interaction force is averaged over the N particles or summed; "auto" sums where N changes.
     cutoff : float, optional
         Distance beyond which there is no interaction.
-    center : "auto", "mean", tuple of float or None
-        Centre of a radial V; None is the origin, "auto" too unless the particles are elsewhere on average.
+    center : "auto", "mean", "fit", tuple of float or None
+        Centre of a radial V; None is the origin, "auto" too unless the particles are elsewhere on average. "fit" finds
+        the place that explains the data best, with an error: for particles that are still on their way to it.
     quadrature : "auto", "left", "trapezoid" or "cubic"
         Rule for the time integrals; "auto" is the cubic one where intervals are of similar length.
     resolve : "auto" or None
@@ -110,6 +118,9 @@ def fit(
     window, exclude_below, detection, position_error
         How particles were seen (:class:`trackless.Observation`): through a window whose edge they cross ("auto", or
         (low, high) for each direction), apart by at least a distance, each with a probability, with random errors.
+    max_gap : "auto", float or None
+        Runs are split where an interval is longer, instead of integrating over it; None never splits. "auto" is three
+        times the usual interval, where intervals are nearly regular otherwise (see ``Snapshots.gaps``).
 
     Returns
     -------
@@ -133,8 +144,11 @@ def fit(
     for name, wanted in (("external", external), ("interaction", interaction)):
         if not (wanted is None or isinstance(wanted, Basis) or wanted in ("auto", "radial", "free")):
             raise InputError(f"{name}: expected 'auto', 'radial', 'free', a basis or None, got {wanted!r}")
+    coupling, meant = chosen_coupling(snapshots, coupling) if coupling == "auto" else (coupling, "")
     check_snapshots(snapshots, coupling, interaction is not None)
-    sentences: list[str] = []
+    gaps = snapshots.gaps(max_gap)
+    snapshots = snapshots.without_gaps(max_gap)
+    sentences = [said for said in (gaps.sentence, meant if interaction is not None else "") if said]
     seen = Observation(window, exclude_below, detection, position_error)
     if not seen.complete:
         seen = seen.closed(explore(snapshots), snapshots.box)
@@ -144,31 +158,33 @@ def fit(
         external = None
         sentences.append("in the window V is taken to be flat but for a drift (external='free' learns one)")
     place = _place(snapshots, center) if external is not None else None
-    if not is_unknown(sigma):
-        guess = checked_sigma(sigma)
-    elif seen_by_waves(snapshots, seen):
-        guess = noise_of_waves(snapshots, seen, is_per_direction(sigma)).sigma
-    else:
-        guess = first_guess(snapshots, coupling, is_per_direction(sigma))
+    guess = guessed_sigma(snapshots, sigma, coupling, seen)
     shared: dict[str, Any] = {
         "sigma": guess, "quadrature": quadrature, "regularization": "evidence", "coupling": coupling,
         "observation": seen,
     }  # fmt: skip
     final = SelfTest(**shared | {"sigma": sigma, "dynamics": dynamics, "debias": debias})
     final._check_settings()  # before the work that comes first
-    bases = _Bases(external, interaction, place, cutoff, exclude_below)
     resolve = None if dynamics == "discrete" else resolve
     used, resolution = resolved_part(snapshots, resolve, guess, coupling, quadrature, cutoff)
+    bases = _Bases(external, interaction, place, cutoff, exclude_below)
+    found = _found_center(used, bases, guess, coupling, quadrature)
+    if found is not None:
+        external = about(external, found.center) if isinstance(external, Basis) else external
+        bases = replace(bases, external=external, center=found.center)
+        sentences.append(found.sentence)
     shapes, comparison = _shapes(used, bases, shared, sentences)
     if isinstance(external, str) and shapes[0] == "radial" and center == "auto":
         sentences.insert(0, _where(snapshots, place))
     families = _refined(used, bases, shapes, shared)
     fitted = final.set_params(external=families[0], interaction=families[1]).fit(used)
-    can_be_tested = (dynamics == "continuous" or used.box is None) and bool(np.all(np.greater(fitted.sigma_, 0)))
-    can_be_tested &= seen.complete and used.constant_count
-    test = fitted.residual_test(used) if can_be_tested else None
+    test = fitted.residual_test(used) if fitted.can_be_tested(used) else None
     fitted.resolve, fitted.resolution_ = resolve, resolution  # as if it had been asked itself
+    fitted.center_ = found
+    fitted.max_gap_ = gaps.longest if gaps.count else None
     told = (resolution, fitted.noise_, fitted.debiasing_, test)
+    if not is_unknown(sigma) and not np.all(np.greater(fitted.sigma_, 0)):
+        sentences.append(NOISELESS)
     sentences += [found.sentence for found in told if found is not None]
     factors = _factors(fitted, sentences)
     sentences += fitted.identifiability().sentences
@@ -209,6 +225,16 @@ def _cutoff(snapshots: Snapshots, seen: Observation, given: float | None, senten
         cutoff, why = WINDOW_PART * float(np.diff(seen.bounds(snapshots.dim)).min()), "an eighth of the window"
     sentences.append(f"Phi is taken to end at r = {cutoff:.4g}, {why} (cutoff=)")
     return cutoff
+
+
+def _found_center(
+    snapshots: Snapshots, bases: _Bases, sigma: Sigma, coupling: str, quadrature: str
+) -> FoundCenter | None:  # fmt: skip
+    """The centre of a radial V, where it is to be found."""
+    external, interaction = bases.of("free" if bases.external == "free" else "radial", "radial")
+    if getattr(external, "center", None) != "fit" or external is None:
+        return None
+    return find_center(snapshots, external, interaction, sigma, coupling, quadrature)
 
 
 def _where(snapshots: Snapshots, place: Center) -> str:
@@ -314,7 +340,7 @@ def _refined(
 
 def _part(snapshots: Snapshots) -> Snapshots:
     """Runs enough for first looks."""
-    return snapshots[: max(1, LOOKED_AT // len(snapshots.times_of(0)))]
+    return snapshots[: max(1, LOOKED_AT // usual_length(snapshots))]
 
 
 def _factors(fitted: SelfTest, sentences: list[str]) -> tuple[float | None, float | None]:

@@ -165,7 +165,7 @@ def _effective(fitted: Any, matrix: Array, parts: dict[int, slice]) -> tuple[flo
     if found is not None:
         decided = found.gain(matrix) @ matrix[found.heard]
     else:
-        decided = np.linalg.solve(matrix + fitted.lambda_ * np.eye(len(matrix)), matrix)
+        decided = np.linalg.solve(matrix + fitted.ridge_matrix(), matrix)
     sums = [float(np.trace(decided[parts[role], parts[role]])) if role in parts else 0.0 for role in (0, 1)]
     return sums[0], sums[1]
 

@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 
 from trackless._errors import TimeStepNeeded
-from trackless.accumulation import FEW_BLOCKS
+from trackless.accumulation import FEW_BLOCKS, usual_windows
 from trackless.exploration import explore
 from trackless.files import read_with_notes
 from trackless.files.formats import Reading
+from trackless.gaps import Gaps
+from trackless.prospects import FEW as FEW_PAIRS
+from trackless.prospects import Prospect, prospect
 from trackless.snapshots import EVEN, Snapshots
 from trackless.space import half_box
 from trackless.spacing import Spacing, spacing
@@ -44,6 +47,8 @@ class Inspection:
         Whether all intervals are the same.
     gaps : int
         Intervals longer than 1.5 times the usual one.
+    splits : int
+        Gaps at which a fit splits runs.
     particles : (int, float, int)
         Fewest, mean and most in a snapshot.
     constant_count : bool
@@ -74,6 +79,7 @@ class Inspection:
     interval: float | None
     even: bool
     gaps: int
+    splits: int
     particles: tuple[int, float, int]
     constant_count: bool
     species: dict[str, float] | None
@@ -100,6 +106,7 @@ def inspect(
     dt: float | None = None,
     columns: Mapping[str, str] | None = None,
     box: float | Sequence[float] | None = None,
+    max_gap: float | str | None = "auto",
 ) -> Inspection:
     """Look at a file (several files, a pandas table, or Snapshots) before fitting anything.
 
@@ -108,6 +115,8 @@ def inspect(
     data : path, pandas.DataFrame, list of them, or Snapshots
     dt, columns, box
         As for :func:`trackless.read`; without ``dt`` the times of a file that counts frames are in frames.
+    max_gap
+        As for :func:`trackless.fit`.
 
     Examples
     --------
@@ -129,8 +138,13 @@ def inspect(
             reading = read_with_notes(data, dt, columns, box)
         except TimeStepNeeded:
             reading, in_frames = read_with_notes(data, 1.0, columns, box), True
-    found, measured = _numbers(reading, source)
-    findings = [*reading.notes, *_time_findings(found, in_frames), _tracking(found, measured), *_fit_findings(found)]
+    gaps = reading.snapshots.gaps(max_gap)
+    found, measured, expected = _numbers(reading, source, gaps)
+    pieces = reading.snapshots.without_gaps(max_gap)
+    findings = [
+        *reading.notes, *_time_findings(found, gaps, in_frames), _tracking(found, measured),
+        *_fit_findings(found, expected), *_block_findings(found, pieces.runs, usual_windows(pieces)),
+    ]  # fmt: skip
     return replace(found, description=tuple(_description(found)), findings=tuple(filter(None, findings)))
 
 
@@ -142,7 +156,7 @@ def _name(data: Any) -> str:
     return "the table"
 
 
-def _numbers(reading: Reading, source: str) -> tuple[Inspection, Spacing]:
+def _numbers(reading: Reading, source: str, gaps: Gaps) -> tuple[Inspection, Spacing, Prospect | None]:
     data = reading.snapshots
     different = range(1 if data.regular else data.runs)
     explored, measured = explore(data), spacing(data)
@@ -168,6 +182,7 @@ def _numbers(reading: Reading, source: str) -> tuple[Inspection, Spacing]:
         times=(min(first for first, _ in ends), max(last for _, last in ends)),
         interval=usual,
         even=usual is not None and float(np.ptp(intervals)) <= EVEN * usual * len(intervals),
+        splits=gaps.count,
         gaps=int((intervals > GAP * usual).sum()) if usual is not None else 0,
         particles=(int(counts.min()), float(counts.mean()), int(counts.max())),
         constant_count=data.constant_count,
@@ -180,7 +195,7 @@ def _numbers(reading: Reading, source: str) -> tuple[Inspection, Spacing]:
         step=measured.step,
         neighbour=measured.neighbour,
     )
-    return found, measured
+    return found, measured, prospect(data, explored, measured) if usual is not None else None
 
 
 def _description(found: Inspection) -> list[str]:
@@ -216,13 +231,15 @@ def _axes(dim: int) -> list[str]:
     return list("xyz")[:dim] if dim <= 3 else [f"x{k + 1}" for k in range(dim)]
 
 
-def _time_findings(found: Inspection, in_frames: bool) -> list[str]:
+def _time_findings(found: Inspection, gaps: Gaps, in_frames: bool) -> list[str]:
     said = []
     if in_frames:
         said.append("the file counts frames, so that times are in frames here; give the time between them (dt=, --dt)")
     if found.gaps:
-        gaps = f"{found.gaps:,} interval{'s are' if found.gaps > 1 else ' is'}"
-        said.append(f"{gaps} longer than {GAP:g} times the usual one: snapshots are missing there")
+        many = f"{found.gaps:,} interval{'s are' if found.gaps > 1 else ' is'}"
+        said.append(f"{many} longer than {GAP:g} times the usual one: snapshots are missing there")
+    if gaps.count:
+        said.append(f"in a fit runs are {gaps.sentence} (max_gap=, --max-gap)")
     return said
 
 
@@ -238,7 +255,7 @@ def _tracking(found: Inspection, measured: Spacing) -> str:
     return f"{against}: tracking would work, too"
 
 
-def _fit_findings(found: Inspection) -> list[str]:
+def _fit_findings(found: Inspection, expected: Prospect | None) -> list[str]:
     """What a fit could identify."""
     if found.snapshots_per_run[0] < 2:
         some = "a run has" if found.runs > 1 else "there is"
@@ -253,21 +270,36 @@ def _fit_findings(found: Inspection) -> list[str]:
         farthest = min(found.distances[2], half_box(found.box))
         beyond = ", half the box" if found.box is not None and farthest < found.distances[2] else ""
         said.append(
-            f"an interaction can be learnt at distances from {found.distances[0]:.3g} to {farthest:.3g}{beyond}"
+            f"an interaction could be seen only at distances from {found.distances[0]:.3g} to {farthest:.3g}{beyond}"
         )
+        said += [expected.sentence] if expected is not None else []
+        if expected is not None and expected.missing > FEW_PAIRS:
+            said.append(
+                f"no two particles are closer than {found.distances[0]:.3g}, although by chance about "
+                f"{expected.missing:.2g} pairs would be: either they repel each other, or closer ones were not told "
+                "apart when they were detected, which a fit would take for repulsion"
+            )
     if found.distances is not None and found.distances[0] == 0:
         said.append("two particles are in the same place: has one been detected twice?")
     if most > 1 and not found.constant_count:
         said.append(
             "the number of particles changes within a run: forces must add up instead of being averaged "
-            "(coupling='sum', --coupling sum)"
+            "(coupling='sum'; trackless fit does so by itself)"
         )
-    if found.runs < FEW_BLOCKS:
-        windows = max(1, min(-(-FEW_BLOCKS // found.runs), (found.snapshots_per_run[0] - 1) // 4))
-        trust = "too few to trust them" if found.runs * windows < FEW else "right if the motion forgets within a window"
+    return said
+
+
+def _block_findings(found: Inspection, runs: int, windows: int) -> list[str]:
+    """What error bars are made of, and what else could be compared."""
+    if found.snapshots_per_run[0] < 2:
+        return []
+    said = []
+    if runs < FEW_BLOCKS:
+        trust = "too few to trust them" if runs * windows < FEW else "right if the motion forgets within a window"
+        each = "each" if runs > 1 else "it"
         said.append(
-            f"{found.runs} run{'s' * (found.runs > 1)}: {windows} time window{'s' * (windows > 1)} of each serve as "
-            f"blocks for error bars, {trust}"
+            f"{runs} run{'s' * (runs > 1)}: {windows} time window{'s' * (windows > 1)} of {each} "
+            f"serve{'s' * (windows == 1)} as block{'s' * (windows > 1)} for error bars, {trust}"
         )
     if "particle" in found.columns and not found.labeled:
         said.append("not every snapshot holds the same particles, so that their names are not used as labels")

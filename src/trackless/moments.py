@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from trackless._errors import InputError
 from trackless.basis import Basis
+from trackless.coupling import coupling_factor
 from trackless.intensity import Sigma
 from trackless.observation import EVERYTHING, Observation
 from trackless.quadrature import ORDERS, RULES, STRIDES, rule_named
@@ -72,6 +73,8 @@ class Moments:
         n = sum w N.
     runs : (blocks,)
         Number of runs in each block.
+    particles : (blocks, 2)
+        Fewest and most particles in a snapshot of each block.
     span : (blocks, windows, 2)
         First and last time of each window (of the block's first run).
     matching : str
@@ -109,6 +112,7 @@ class Moments:
     energy: Array
     weight: Array
     runs: NDArray[np.int64]
+    particles: NDArray[np.int64]
     span: Array
     matching: str
     work: Array
@@ -173,8 +177,9 @@ class Moments:
         if limit >= self.blocks:
             return self
         starts = np.linspace(0, self.blocks, limit, endpoint=False).round().astype(int)
-        summed = {name: np.add.reduceat(getattr(self, name), starts) for name in _ARRAYS if name != "span"}
-        return replace(self, **summed, span=self.span[starts])
+        summed = {name: np.add.reduceat(getattr(self, name), starts) for name in _ARRAYS if name not in _NOT_SUMMED}
+        ends = [extreme.reduceat(self.particles[:, k], starts) for k, extreme in enumerate((np.minimum, np.maximum))]
+        return replace(self, **summed, span=self.span[starts], particles=np.stack(ends, axis=1))
 
     def select(
         self, blocks: slice | NDArray[Any] | None = None, windows: slice | NDArray[Any] | None = None
@@ -184,7 +189,7 @@ class Moments:
         if blocks is not None:
             chosen = {name: values[blocks] for name, values in chosen.items()}
         if windows is not None:
-            chosen = {name: values if name == "runs" else values[:, windows] for name, values in chosen.items()}
+            chosen = {name: v if name in _OF_BLOCKS else v[:, windows] for name, v in chosen.items()}
         return replace(self, **chosen)
 
     @property
@@ -280,6 +285,20 @@ class Moments:
         """The pair part of A's interaction block, (K_Phi, K_Phi): pairs only, without triples."""
         return self.pair.sum(axis=(0, 1)) / self.weight[:, :, *pair_rule(bool(self.matching))].sum()
 
+    @property
+    def number(self) -> int | None:
+        """N, the number of particles in every snapshot; None where it differs."""
+        fewest, most = int(self.particles[:, 0].min()), int(self.particles[:, 1].max())
+        return most if fewest == most else None
+
+    def converted(self, coupling: str) -> Moments:
+        """The same moments for the other coupling: functions of Phi are N times as strong where they are summed."""
+        factor = coupling_factor(self.coupling, coupling, self.number, self.interaction is not None)
+        if self.interaction is None:
+            return replace(self, coupling=coupling)
+        stronger = self.transformed(interaction=(self.interaction, factor * np.eye(self.interaction.size)))
+        return replace(stronger, coupling=coupling)
+
     def transformed(
         self, external: tuple[Basis, Array] | None = None, interaction: tuple[Basis, Array] | None = None
     ) -> Moments:
@@ -316,6 +335,8 @@ class Moments:
 
 _SETTINGS = ("external", "interaction", "coupling", "dim", "dynamics", "observation", "matching")
 _ARRAYS = tuple(f.name for f in fields(Moments) if f.name not in _SETTINGS)
+_NOT_SUMMED = ("span", "particles")
+_OF_BLOCKS = ("runs", "particles")  # and not of their windows
 
 
 def rule_index(quadrature: str, stride: int = 1) -> tuple[int, int]:

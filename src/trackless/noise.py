@@ -21,11 +21,10 @@ from trackless._errors import InputError
 from trackless.balance import Balance, Learnt, balance, discrepancies
 from trackless.intensity import Sigma
 from trackless.moments import Moments, rule_index
-from trackless.observation import Observation
 from trackless.quadrature import ORDERS, STRIDES, rule_named
 from trackless.residuals import Adjustment
 from trackless.snapshots import Snapshots
-from trackless.waves import Motion, motion
+from trackless.waves import Motion
 
 Array = NDArray[np.float64]
 UNKNOWN = 0.3  # a relative standard error of sigma^2 beyond which a route cannot know it
@@ -199,26 +198,6 @@ def noise_of_steps(found: Balance, sigma: float) -> NoiseLevel:
     # squares of noise know nothing of the noise itself, which is what b has
     alone = np.array([[route.error**2]]), np.zeros((1, found.cross.shape[-1]))
     return NoiseLevel(level, route.error / (2 * level), (), (route,), np.nan, True, *alone)
-
-
-def seen_by_waves(snapshots: Snapshots, seen: Observation) -> bool:
-    """Whether sigma is told by density waves: where particles come and go, or are not where they seem."""
-    return not snapshots.constant_count or not seen.complete
-
-
-def noise_of_waves(snapshots: Snapshots, seen: Observation, per_direction: bool = False, size: int = 0) -> NoiseLevel:
-    """sigma from density waves (:mod:`trackless.waves`), which tell diffusion from what an instrument does.
-
-    ``size`` is the number of functions of the fit: errors of b know nothing of those of sigma.
-    """
-    if per_direction:
-        raise InputError("sigma='diagonal': not where particles come and go, or are seen with errors; give sigma")
-    found = motion(snapshots, seen)
-    route = Route(2 * found.diffusion, 2 * found.diffusion_error)
-    sigma = float(np.sqrt(route.value)) if route.known else float(np.sqrt(2.0))
-    error = route.error / (2 * sigma) if route.known else np.nan
-    alone = np.array([[route.error**2]]), np.zeros((1, size))
-    return NoiseLevel(sigma, error, (), (route,), np.nan, route.known, *alone, motion=found)
 
 
 class _Combined(NamedTuple):

@@ -80,11 +80,27 @@ def block_cuts(runs: int, blocks: int) -> NDArray[np.int64]:
     return np.linspace(0, runs, blocks + 1).round().astype(np.int64)
 
 
+def count_ranges(snapshots: Snapshots, cuts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Fewest and most particles in a snapshot of each block: (blocks, 2)."""
+    different = range(1 if snapshots.regular else snapshots.runs)
+    ends = np.array([(counts.min(), counts.max()) for counts in map(snapshots.counts_of, different)])
+    if snapshots.regular:
+        return np.repeat(ends, len(cuts) - 1, axis=0)
+    lower, upper = (extreme.reduceat(ends[:, k], cuts[:-1]) for k, extreme in enumerate((np.minimum, np.maximum)))
+    return np.stack([lower, upper], axis=1)
+
+
 def spans(snapshots: Snapshots, run: int, windows: int) -> Array:
     """First and last time of each window of a run: (windows, 2)."""
     times = snapshots.times_of(run)
     cuts = _window_cuts(times, windows)
     return np.stack([times[cuts[:-1]], times[cuts[1:]]], axis=1)
+
+
+def usual_length(snapshots: Snapshots) -> int:
+    """Number of snapshots such that half of all are in runs at least as long: a few short runs do not count."""
+    lengths = np.sort([len(snapshots.times_of(m)) for m in range(1 if snapshots.regular else snapshots.runs)])
+    return int(lengths[np.searchsorted(np.cumsum(lengths), 0.5 * lengths.sum())])
 
 
 def _together(task: Task, runs: range) -> Iterator[Task]:
@@ -102,11 +118,13 @@ def _pieces(snapshots: Snapshots, run: int, windows: int) -> list[list[Piece]]:
 
 
 def _window_cuts(times: Array, windows: int) -> NDArray[np.int64]:
-    """Frames at which windows begin and end; neighbours share one."""
+    """Frames at which windows begin and end; neighbours share one. Some windows of a very short run are empty."""
     return np.linspace(0, len(times) - 1, windows + 1).round().astype(np.int64)
 
 
 def _cut(times: Array, begin: int, end: int, length: int) -> list[Piece]:
+    if begin == end:
+        return []
     table = every_rule(times[begin : end + 1]).reshape(len(STRIDES) * len(RULES), -1).T
     unit = (times[end] - times[begin]) / (end - begin)
     _, kept, class_of = np.unique(np.round(table / unit, 9), axis=0, return_index=True, return_inverse=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from trackless._errors import InputError
 
 Array = NDArray[np.float64]
+RADIAL_ONLY = ("profile", "slope", "curvature")  # methods that people look for on any potential
 
 
 class Potential(ABC):
@@ -77,6 +78,16 @@ class Potential(ABC):
         middle = getattr(self, method)(x)
         half = self.uncertainty.critical(level, method, simultaneous) * self.uncertainty.deviation(x, method)
         return middle - half, middle + half
+
+    if not TYPE_CHECKING:  # a type checker would take every name for one that is there
+
+        def __getattr__(self, name: str) -> Any:
+            if name in RADIAL_ONLY:
+                raise AttributeError(
+                    f"{name}: this potential is not radial, so that it is no function of a distance; use .gradient(x), "
+                    "with points (..., dim)"
+                )
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
 class RadialPotential(Potential):

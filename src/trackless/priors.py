@@ -237,6 +237,14 @@ class ScalePrior(Prior):
         return -float(h[0]), -np.ones(1)
 
 
+def in_units(basis: Basis, h: Array, unit: float) -> Array:
+    """Hyperparameters (H,) of a family's prior if potentials are measured in another unit: amplitudes are smaller."""
+    amplitudes = {RadialSplines: slice(0, AMPLITUDES), TensorSplines: slice(0, 1)}
+    shifted = np.array(h, float)  # those of given functions are forces, which stay what they are
+    shifted[amplitudes.get(type(basis), slice(0, 0))] -= np.log(unit)
+    return shifted
+
+
 def prior_for(basis: Basis, coef: Array, matrix: Array, trap: bool) -> Prior:
     """The prior of a family.
 

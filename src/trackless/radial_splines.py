@@ -11,7 +11,7 @@ from scipy.interpolate import BSpline
 from scipy.ndimage import gaussian_filter1d
 
 from trackless._errors import InputError
-from trackless.basis import Array, Basis, Center, Role, checked_coef, closed_center, origin_of, placed
+from trackless.basis import Array, Basis, Center, Role, checked_coef, closed_center, is_open, origin_of, placed
 from trackless.exploration import Exploration
 from trackless.potentials import PiecewiseCubic, RadialPotential
 from trackless.tables import Pieces, RadialTable, radial_table, rounded
@@ -42,7 +42,8 @@ class RadialSplines(Basis):
         moments, because the Laplacian of a tip diverges.
     knots : tuple of float, optional
         Interior and end knots instead of equidistant ones; they say the count.
-    center : tuple of float, "mean", or None
+    center : tuple of float, "mean", "fit" or None
+        As for :class:`RadialFunctions`.
     follow_data : bool
         Where range and knots are left open: up to the farthest distance, and half of the knots where the data are
         dense (otherwise the range leaves out the farthest thousandth, and knots are equidistant).
@@ -96,7 +97,7 @@ class RadialSplines(Basis):
 
     @property
     def closed(self) -> bool:
-        return self.lower is not None and self._top is not None and self.center != "mean"
+        return self.lower is not None and self._top is not None and not is_open(self.center)
 
     @property
     def _top(self) -> float | None:
@@ -140,7 +141,7 @@ class RadialSplines(Basis):
         True
         """
         low, top = self.lower, self._top
-        if low is None or top is None or self.center == "mean":
+        if low is None or top is None or isinstance(self.center, str):
             raise InputError("RadialSplines: only a family with a range can be refined; adapt it to data first")
         sample = explored.reached(role, self.center, self.cutoff)
         return replace(self, knots=_following(sample, low, top, self._intervals, self._cells, estimate))

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trackless._errors import InputError
+from trackless.snapshot_input import checked_times, clock, floating, ragged
 from trackless.space import Box, checked_box
 from trackless.species import Species, joined, sorted_array, sorted_runs
+
+if TYPE_CHECKING:
+    from trackless.gaps import Gaps
 
 EVEN = 1e-6  # relative difference of intervals that counts as none
 
@@ -29,6 +33,8 @@ class Snapshots:
         particles changes from frame to frame. float32 and float64 are kept as they are.
     times : array (times,), or list of such arrays, one per run
         Strictly increasing; they need not be equidistant.
+    dt : float, optional
+        Instead of ``times``: the interval between all snapshots, the first of which are at time 0.
     box : float or sequence of float, optional
         Side lengths of a periodic box; free space if left out.
     labeled : bool
@@ -51,28 +57,30 @@ class Snapshots:
     def __init__(
         self,
         positions: ArrayLike | Sequence[Any],
-        times: ArrayLike | Sequence[ArrayLike],
+        times: ArrayLike | Sequence[ArrayLike] | None = None,
         box: float | Sequence[float] | None = None,
         labeled: bool = False,
         species: Any = None,
+        dt: float | None = None,
     ) -> None:
+        times = clock(times, dt)
         self._labeled = bool(labeled)
         self._species: Species | None = species if isinstance(species, Species) else None
         if isinstance(positions, np.ndarray) and positions.dtype != object:
-            self._array = _floating(positions, "positions")
+            self._array = floating(positions, "positions")
             if self._array.ndim != 4:
                 raise InputError(
                     f"positions: expected shape (runs, times, particles, dim), got {self._array.shape}; "
                     "a single run needs a leading axis: positions[None]"
                 )
             self._runs = None
-            self._times = _checked_times(times, self._array.shape[1], "times")
+            self._times = checked_times(times, self._array.shape[1], "times")
             self._dim = self._array.shape[3]
             if 0 in self._array.shape:
                 raise InputError(f"positions: shape {self._array.shape} holds no particles")
         else:
             self._array = None
-            self._runs, self._times = _ragged(positions, times)  # type: ignore[arg-type]
+            self._runs, self._times = ragged(positions, times)  # type: ignore[arg-type]
             self._dim = self._runs[0][0].shape[1]
         self._box = checked_box(box, self._dim)
         if species is not None and self._species is None:
@@ -225,6 +233,19 @@ class Snapshots:
 
         return self._select(chosen)
 
+    def gaps(self, longest: float | str | None = "auto") -> Gaps:
+        """Intervals longer than ``longest``, or by default than the data's own (see :class:`trackless.gaps.Gaps`)."""
+        from trackless.gaps import find_gaps  # which knows Snapshots
+
+        return find_gaps(self, longest)
+
+    def without_gaps(self, longest: float | str | None = "auto") -> Snapshots:
+        """Every run cut into runs of its own wherever an interval is longer; ``gaps(longest)`` says how many.
+
+        Snapshots between two gaps are left out. By default nothing is cut where intervals are irregular on purpose.
+        """
+        return self._cut(self.gaps(longest).pieces)
+
     def split(self, fraction: float | None = None, parts: int | None = None) -> list[Snapshots]:
         """Disjoint groups of runs: two (``fraction`` of the runs first), or ``parts`` of about equal size."""
         if (fraction is None) == (parts is None):
@@ -290,11 +311,18 @@ class Snapshots:
         parts = [(m, part) for m, part in parts if len(self._times[m][part])]
         if not parts:
             raise InputError("no snapshot is left in that range of times")
-        assert self._runs is not None
-        species = self._species.selected(parts) if self._species is not None else None
-        return self._like(
-            [self._runs[m][part] for m, part in parts], [self._times[m][part] for m, part in parts], species
-        )
+        return self._cut(parts)
+
+    def _cut(self, parts: Sequence[tuple[int, slice]]) -> Snapshots:
+        """Some frames of some runs (a run may come again) as runs; itself if those are all of them."""
+        if [(m, part.indices(len(self.times_of(m)))) for m, part in parts] == [
+            (m, (0, len(self.times_of(m)), 1)) for m in range(self.runs)
+        ]:
+            return self
+        runs = self._array if self._array is not None else self._runs
+        assert runs is not None
+        species = self._species.selected(list(parts)) if self._species is not None else None
+        return self._like([runs[m][part] for m, part in parts], [self.times_of(m)[part] for m, part in parts], species)
 
     def _like(self, positions: Any, times: Any, species: Species | None) -> Snapshots:
         return Snapshots(positions, times, self._box, self._labeled, species)
@@ -317,62 +345,3 @@ def concatenate(parts: Sequence[Snapshots]) -> Snapshots:
     runs = [[part.frame(m, i) for i in range(len(part.times_of(m)))] for part in parts for m in range(part.runs)]
     times = [part.times_of(m) for part in parts for m in range(part.runs)]
     return Snapshots(runs, times, first.box, labeled, species)
-
-
-def _floating(array: ArrayLike, name: str) -> NDArray[Any]:
-    try:
-        values = array if isinstance(array, np.ndarray) else np.asarray(array)
-    except ValueError as error:
-        raise InputError(f"{name}: not an array of numbers ({error})") from None
-    if values.dtype not in (np.float32, np.float64):
-        if values.dtype.kind not in "iuf":
-            raise InputError(f"{name}: expected numbers, got an array of type {values.dtype}")
-        values = values.astype(np.float64)
-    values = values.view()
-    values.flags.writeable = False
-    return values
-
-
-def _checked_times(times: Any, count: int, name: str) -> NDArray[np.float64]:
-    try:
-        values = np.array(times, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{name}: expected {count} numbers, got {times!r}") from None
-    if values.shape != (count,):
-        raise InputError(f"{name}: expected {count} times, one per frame, got shape {values.shape}")
-    if not np.isfinite(values).all():
-        raise InputError(f"{name}: a time is NaN or infinite")
-    falls = np.flatnonzero(np.diff(values) <= 0)
-    if len(falls):
-        i = int(falls[0])
-        raise InputError(f"{name}: times must increase, but frame {i + 1} ({values[i + 1]:g}) follows {values[i]:g}")
-    values.flags.writeable = False
-    return values
-
-
-def _frames_of(run: Any, m: int) -> Iterator[NDArray[Any]]:
-    for i, frame in enumerate(run):
-        points = _floating(frame, f"positions of run {m}, frame {i}")
-        if points.ndim != 2:
-            raise InputError(f"positions of run {m}, frame {i}: expected shape (particles, dim), got {points.shape}")
-        yield points
-
-
-def _ragged(positions: Any, times: Any) -> tuple[list[Any], list[NDArray[np.float64]]]:
-    for name, value in (("positions", positions), ("times", times)):
-        if not hasattr(value, "__iter__") or isinstance(value, str):
-            raise InputError(f"{name}: expected an array or one array per run, got {value!r}")
-    runs = [tuple(_frames_of(run, m)) for m, run in enumerate(positions)]
-    if not runs or any(not run for run in runs):
-        raise InputError("positions: there is no run, or one without frames")
-    dims = {frame.shape[1] for run in runs for frame in run}
-    if len(dims) != 1:
-        raise InputError(f"positions: frames disagree about the dimension: {sorted(dims)}")
-    shared = np.ndim(times[0]) == 0 if len(times) else True
-    per_run = [times] * len(runs) if shared else list(times)
-    if len(per_run) != len(runs):
-        raise InputError(f"times: expected one array per run ({len(runs)}), got {len(per_run)}")
-    checked = [
-        _checked_times(t, len(run), f"times of run {m}") for m, (t, run) in enumerate(zip(per_run, runs, strict=True))
-    ]
-    return runs, checked

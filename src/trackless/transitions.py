@@ -108,6 +108,7 @@ class Transitions:
             energy=-vector,
             weight=np.broadcast_to(weight[:, :, None, None], rules),
             runs=moments.runs,
+            particles=moments.particles,
             span=moments.span,
             matching="",
             work=moments.work,

@@ -36,7 +36,7 @@ def test_numbers_of_a_data_set():
     low, median, high = found.distances
     assert low < median < high
     assert "labeled: estimates that follow them can be compared" in said(found)
-    assert "1 run: 9 time windows of each serve as blocks" in said(found)
+    assert "1 run: 9 time windows of it serve as blocks" in said(found)
     assert str(found).startswith("Snapshots (Snapshots)\n1 run of 40 snapshots, from time 0 to 19.5, one every 0.5\n")
 
 
@@ -72,7 +72,31 @@ def test_what_a_fit_cannot_tell():
     assert "to 2, half the box" in said(boxed)
     doubled = tl.Snapshots(np.zeros((2, 3, 2, 2)), np.arange(3))
     assert "has one been detected twice?" in said(tl.inspect(doubled))
-    assert "time window of each serve as blocks for error bars, too few" in said(tl.inspect(doubled))
+    assert "2 runs: 1 time window of each serves as block for error bars, too few" in said(tl.inspect(doubled))
+
+
+def test_little_data_promise_little():
+    few = walk(0.02)
+    assert "an interaction could be seen only at distances from" in said(tl.inspect(few))
+    assert "only a strong interaction would be seen" in said(tl.inspect(walk(0.05)))
+    assert "too little to expect an interaction to be seen" in said(tl.inspect(few.between(0, 2)))
+    many = tl.simulate(tl.models.reference(), runs=200, step=1e-2, observe_every=1e-2)
+    assert "stand out of the noise" in said(tl.inspect(many))
+    assert "by chance about" not in said(tl.inspect(many))
+
+
+def test_a_hole_in_the_distances_is_noticed():
+    generator = np.random.default_rng(0)
+    frames = []
+    for _ in range(40):
+        kept = []
+        for point in generator.random((400, 2)) * 10:  # no two closer than half a unit
+            if all(np.hypot(*(point - other)) > 0.5 for other in kept[-150:]):
+                kept = [*kept, point][:60]
+        frames.append(np.array(kept))
+    data = tl.Snapshots([frames], dt=1.0)
+    assert "no two particles are closer than 0.5" in said(tl.inspect(data))
+    assert "were not told apart when they were detected" in said(tl.inspect(data))
 
 
 def test_numbers_that_change_need_sums():

@@ -1,5 +1,7 @@
 """Every profile, wrapper and sum against finite differences, and its behaviour at special points."""
 
+import copy
+
 import numpy as np
 import pytest
 from differences import assert_derivatives, assert_radial_derivatives, points_at
@@ -187,3 +189,15 @@ def test_as_radial_takes_potentials_callables_and_triples():
     assert as_radial(power) is power
     assert as_radial(np.sin).profile(0.3) == np.sin(0.3)
     assert as_radial((np.sin, np.cos)).slope(0.3) == np.cos(0.3)
+
+
+def test_what_only_radial_potentials_have_is_explained_on_others():
+    valley = Stretched(Power(2), (1.0, 0.5))
+    for name in ("slope", "profile", "curvature"):
+        assert not hasattr(valley, name)
+        with pytest.raises(AttributeError, match=rf"{name}: this potential is not radial.*use \.gradient\(x\)"):
+            getattr(valley, name)
+    with pytest.raises(AttributeError, match="'Stretched' object has no attribute 'slopes'"):
+        _ = valley.slopes
+    assert hasattr(Power(2), "slope")
+    assert copy.deepcopy(valley) == valley

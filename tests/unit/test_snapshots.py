@@ -193,3 +193,16 @@ def test_positions_that_are_not_finite_are_named_in_ragged_data():
     frames[2][1, 1] = np.nan
     with pytest.raises(tl.InputError, match="run 0, frame 2, particle 1"):
         tl.Snapshots([frames], [0.0, 1.0, 2.0]).check_finite()
+
+
+def test_an_interval_may_stand_for_times():
+    array = np.zeros((2, 4, 3, 2))
+    np.testing.assert_allclose(tl.Snapshots(array, dt=0.5).times, [0, 0.5, 1, 1.5])
+    ragged = tl.Snapshots([[np.zeros((3, 2))] * 2, [np.zeros((4, 2))] * 3], dt=2)
+    assert [t.tolist() for t in ragged.times] == [[0, 2], [0, 2, 4]]
+    for wrong in ({}, {"times": np.arange(4), "dt": 0.5}):
+        with pytest.raises(tl.InputError, match="give either the time of every frame, or dt="):
+            tl.Snapshots(array, **wrong)
+    for dt in (0, -1, np.nan, "fast"):
+        with pytest.raises(tl.InputError, match="dt: expected a positive time between frames"):
+            tl.Snapshots(array, dt=dt)

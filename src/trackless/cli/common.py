@@ -44,6 +44,14 @@ BoxSides = Annotated[
         show_default=False,
     ),
 ]  # fmt: skip
+MaxGap = Annotated[
+    str,
+    typer.Option(
+        help="Runs are split where an interval is longer; auto: than 3 times the usual one if intervals are regular "
+        "otherwise; none: never.",
+        metavar="TIME",
+    ),
+]
 
 
 class ModelName(StrEnum):
@@ -55,6 +63,30 @@ class ModelName(StrEnum):
     singularity = "singularity"
     smooth_control = "smooth_control"
     anisotropic = "anisotropic"
+
+
+class Dynamics(StrEnum):
+    """What lies between two snapshots."""
+
+    continuous = "continuous"
+    discrete = "discrete"
+
+
+class Rule(StrEnum):
+    """Time integration."""
+
+    auto = "auto"
+    left = "left"
+    trapezoid = "trapezoid"
+    cubic = "cubic"
+
+
+class CouplingName(StrEnum):
+    """How forces of the others join."""
+
+    auto = "auto"
+    mean = "mean"
+    sum = "sum"
 
 
 @contextmanager
@@ -107,6 +139,16 @@ def save_figure(figure: Any, path: Path, force: bool) -> None:
 def check_picture(path: Path) -> None:
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
         raise InputError(f"{path}: expected a picture ending in .png, .pdf or .svg")
+
+
+def longest_interval(text: str) -> Any:
+    """What --max-gap says, as tl.fit takes it."""
+    if text in ("auto", "none"):
+        return "auto" if text == "auto" else None
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"expected a time, auto or none, got {text!r}", param_hint="--max-gap") from None
 
 
 def read_options(columns: str | None, box: str | None) -> dict[str, Any]:

@@ -15,13 +15,18 @@ from trackless.cli.common import (
     AsJson,
     BoxSides,
     ColumnNames,
+    CouplingName,
+    Dynamics,
     Force,
+    MaxGap,
     ModelName,
+    Rule,
     Threads,
     TimeStep,
     check_picture,
     console,
     job,
+    longest_interval,
     print_coefficients,
     print_json,
     read_options,
@@ -53,6 +58,7 @@ def fit(
     dt: TimeStep = None,
     columns: ColumnNames = None,
     box: BoxSides = None,
+    max_gap: MaxGap = "auto",
     external: Annotated[
         str | None,
         typer.Option(
@@ -62,17 +68,21 @@ def fit(
     ] = None,
     interaction: Annotated[str | None, typer.Option(help="Phi: as for V (self-test and matching: splines:24).")] = None,
     center: Annotated[
-        str | None, typer.Option(help="Centre of a radial V: mean (of the positions) or origin.", show_default=False)
+        str | None,
+        typer.Option(
+            help="Centre of a radial V: mean (of the positions), origin, or fit to find it.", show_default=False
+        ),
     ] = None,
     model: Annotated[
         ModelName | None,
         typer.Option(help="Compare with the truth of this system; self-test and matching then use its own functions."),
     ] = None,
     quadrature: Annotated[
-        str | None, typer.Option(help="Time integration: auto (cubic on even times), trapezoid, left or cubic.")
+        Rule | None, typer.Option(help="Time integration; auto: cubic on even times.", show_default=False)
     ] = None,
     dynamics: Annotated[
-        str | None, typer.Option(help="continuous (default); or discrete: every snapshot is one step of the motion.")
+        Dynamics | None,
+        typer.Option(help="continuous (default); or discrete: every snapshot is one step of the motion."),
     ] = None,
     debias: Annotated[
         bool, typer.Option("--debias", help="Remove the errors of coarse intervals by simulating the fit.")
@@ -83,7 +93,12 @@ def fit(
     regularization: Annotated[
         str | None, typer.Option(help="cv (default), lcurve, evidence, or a number; not for auto and neural.")
     ] = None,
-    coupling: Annotated[str, typer.Option(help="Force averaged (mean) or summed (sum) over the others.")] = "mean",
+    coupling: Annotated[
+        CouplingName,
+        typer.Option(
+            help="Force averaged (mean) or summed (sum) over the others; auto sums where their number changes."
+        ),
+    ] = CouplingName.auto,
     route: Annotated[
         str | None, typer.Option(help="Train networks on moments or snapshots; auto (default) chooses.")
     ] = None,
@@ -105,14 +120,15 @@ def fit(
             if target is not None:
                 check_target(target, force)
         truth = tl.models.ALL[model.value]() if model is not None else None
-        estimator, assumed = plan(
-            Options(
-                method, noise_intensity(sigma), external, interaction, center, truth, quadrature, max_distance,
-                regularization, coupling, route, seed, dynamics, debias,
-            )
+        asked = Options(
+            method, noise_intensity(sigma), external, interaction, center, truth, quadrature and quadrature.value,
+            max_distance, regularization, coupling.value, route, seed, dynamics and dynamics.value, debias,
+            longest_interval(max_gap),
         )  # fmt: skip
+        planned = plan(asked)
         snapshots = tl.read(data if len(data) > 1 else data[0], dt=dt, **options)
-        say(as_json, f"{snapshots}\nassumed: {assumed}")
+        estimator, snapshots, told = planned.on(snapshots, asked)
+        say(as_json, "\n".join((str(snapshots), f"assumed: {planned.assumed}", *told)))
         fitted = estimator.fit(snapshots)
         scores = tl.gradient_errors(fitted, truth, snapshots) if truth is not None else None
         if output is not None:
@@ -123,7 +139,7 @@ def fit(
             save_figure(fit_figure({"learnt": fitted}, snapshots, truth), figure, force)
         errors = {"errors": scores._asdict()} if scores is not None else {}
         if as_json:
-            print_json(_summary(method, fitted, truth) | {"seconds": clock()} | errors)
+            print_json(_summary(method, fitted, truth, snapshots) | {"told": told, "seconds": clock()} | errors)
             return
         _print(method, fitted, truth, snapshots, given_sigma=sigma is not None)
         if scores is not None:
@@ -142,7 +158,7 @@ def _coefficients(fitted: Any, truth: Any) -> dict[str, dict[str, float | None]]
     }
 
 
-def _summary(method: Method, fitted: Any, truth: Any) -> dict[str, Any]:
+def _summary(method: Method, fitted: Any, truth: Any, snapshots: Any) -> dict[str, Any]:
     """What --json prints."""
     shared = {"method": method.value, "loss": fitted.loss_, "sigma": fitted.sigma_}
     noise = getattr(fitted, "noise_", None)
@@ -151,11 +167,11 @@ def _summary(method: Method, fitted: Any, truth: Any) -> dict[str, Any]:
     if method is Method.neural:
         held_out = [float(curve[best, 1]) for curve, best in zip(fitted.curves_, fitted.stopped_, strict=True)]
         return shared | {"route": fitted.route_, "stopped": fitted.stopped_, "held_out_losses": held_out}
+    test = _residual_test(method, fitted, snapshots)
+    shared |= {"residual_test": {"p_value": test.p_value, "passed": test.passed}} if test is not None else {}
     if method is Method.auto:
         left_out = fitted.resolution_.left_out if fitted.resolution_ is not None else 0
         shared |= {"findings": fitted.findings_.sentences, "left_out": left_out, "slopes": _slopes(fitted)}
-        test = fitted.findings_.residual_test
-        shared |= {"residual_test": {"p_value": test.p_value, "passed": test.passed}} if test is not None else {}
         told = fitted.identifiability()
         return shared | {
             "effective_parameters": fitted.posterior_.effective, "condition_numbers": told.condition_numbers,
@@ -173,6 +189,19 @@ def _summary(method: Method, fitted: Any, truth: Any) -> dict[str, Any]:
     return shared
 
 
+def _residual_test(method: Method, fitted: Any, snapshots: Any) -> Any:
+    """Whether the fitted model could have made the data, or None where that is not asked."""
+    if method is Method.auto:
+        return fitted.findings_.residual_test
+    if method is not Method.self_test or not fitted.can_be_tested(snapshots):
+        return None
+    return fitted.residual_test(snapshots)
+
+
+def _print_test(test: Any) -> None:
+    console.print(f"- {escape(test.sentence)}", highlight=False, style=None if test.passed else "bold red")
+
+
 def _print(method: Method, fitted: Any, truth: Any, snapshots: Any, given_sigma: bool) -> None:
     if truth is not None and method.has_coefficients:
         print_coefficients(_coefficients(fitted, truth))
@@ -184,8 +213,10 @@ def _print(method: Method, fitted: Any, truth: Any, snapshots: Any, given_sigma:
     if method is Method.auto:
         test = fitted.findings_.residual_test
         for sentence in fitted.findings_.sentences:
-            wrong = test is not None and not test.passed and sentence == test.sentence
-            console.print(f"- {escape(sentence)}", highlight=False, style="bold red" if wrong else None)
+            if test is not None and sentence == test.sentence:
+                _print_test(test)
+            else:
+                console.print(f"- {escape(sentence)}", highlight=False)
         console.print(
             f"loss {fitted.loss_:.5g}; the data determine {fitted.posterior_.effective:.0f} parameters", highlight=False
         )
@@ -196,9 +227,12 @@ def _print(method: Method, fitted: Any, truth: Any, snapshots: Any, given_sigma:
         console.print(
             "[yellow]The data hardly tell these functions apart: use fewer, or do not trust details.[/yellow]"
         )
-    for found in (getattr(fitted, "noise_", None), getattr(fitted, "debiasing_", None)):
+    for found in (getattr(fitted, name, None) for name in ("center_", "noise_", "debiasing_")):
         if found is not None:
             console.print(f"- {found.sentence}", highlight=False)
+    test = _residual_test(method, fitted, snapshots)
+    if test is not None:
+        _print_test(test)
     if method.follows:
         origin = "given" if given_sigma else "from the residuals"
         console.print(f"{fitted.matching_report_}\nsigma {fitted.sigma_:.4g} ({origin})", highlight=False)

@@ -12,9 +12,11 @@ from trackless.cli.common import (
     AsJson,
     BoxSides,
     ColumnNames,
+    MaxGap,
     TimeStep,
     console,
     job,
+    longest_interval,
     print_json,
     read_options,
 )
@@ -25,13 +27,15 @@ def inspect(
     dt: TimeStep = None,
     columns: ColumnNames = None,
     box: BoxSides = None,
+    max_gap: MaxGap = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Say what is in a file, whether its particles could be tracked, and what a fit could learn."""
     with job(None, as_json):
         import trackless as tl
 
-        found = tl.inspect(data if len(data) > 1 else data[0], dt=dt, **read_options(columns, box))
+        options = read_options(columns, box) | {"max_gap": longest_interval(max_gap)}
+        found = tl.inspect(data if len(data) > 1 else data[0], dt=dt, **options)
         if as_json:
             print_json(found.as_dict())
             return

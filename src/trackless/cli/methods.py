@@ -49,6 +49,7 @@ class Options(NamedTuple):
     seed: int | None
     dynamics: str | None
     debias: bool
+    max_gap: Any
 
 
 class Plan(NamedTuple):
@@ -57,13 +58,31 @@ class Plan(NamedTuple):
     estimator: Any
     assumed: str
 
+    def on(self, snapshots: Any, options: Options) -> tuple[Any, Any, tuple[str, ...]]:
+        """The estimator and the data, with what only the data could decide; and that in words."""
+        from trackless.coupling import chosen_coupling
+        from trackless.fitting import NOISELESS
+
+        if options.method is Method.auto:  # asks the data itself, and says so among its findings
+            return self.estimator, snapshots, ()
+        gaps, coupling = snapshots.gaps(options.max_gap), chosen_coupling(snapshots, options.coupling)
+        told = [gaps.sentence] if gaps.count else []
+        if options.coupling == "auto" and options.interaction != "none":
+            told.append(coupling.sentence)
+        if options.sigma == 0:
+            told.append(NOISELESS)
+        estimator = self.estimator.set_params(coupling=coupling.name)
+        return estimator, snapshots.without_gaps(options.max_gap), tuple(told)
+
 
 def plan(options: Options) -> Plan:
     """The estimator a method names; an option it cannot honour is an error."""
     method = options.method
-    if options.center not in (None, "mean", "origin"):
-        raise InputError(f"--center: expected mean or origin, got {options.center!r}")
-    if options.truth is not None and options.coupling != "mean":
+    if options.center not in (None, "mean", "origin", "fit"):
+        raise InputError(f"--center: expected mean, origin or fit, got {options.center!r}")
+    if options.center == "fit" and method not in (Method.auto, Method.self_test):
+        raise typer.BadParameter(f"fit belongs to auto and self-test, not to {method.value}", param_hint="--center")
+    if options.truth is not None and options.coupling == "sum":
         raise InputError("--model: its truth is meant with mean coupling; leave out --coupling, or --model")
     if method.follows:
         _only(options.quadrature, "--quadrature", f"belongs to the self-test, not to --method {method.value}")
@@ -103,6 +122,8 @@ def noise_intensity(text: str | None) -> float | tuple[float, ...] | str | None:
         raise typer.BadParameter(
             f"expected a number, one per direction (1.0,0.5) or diagonal, got {text!r}", param_hint="--sigma"
         ) from None
+    if not all(0 <= number < float("inf") for number in numbers):
+        raise typer.BadParameter(f"expected numbers of at least 0, got {text!r}", param_hint="--sigma")
     return numbers[0] if len(numbers) == 1 else numbers
 
 
@@ -128,16 +149,17 @@ def _door(options: Options) -> Plan:
     wanted: dict[str, Any] = {}
     for role in ("external", "interaction"):
         text = getattr(options, role) or "auto"
-        given = text if text in words else _family(f"--{role}", text, "origin", ", auto, radial, free")
+        about = "fit" if role == "external" and options.center == "fit" else "origin"
+        given = text if text in words else _family(f"--{role}", text, about, ", auto, radial, free")
         wanted[role] = given
-    place = {None: "auto", "mean": "mean", "origin": None}[options.center]
+    place = {None: "auto", "mean": "mean", "origin": None, "fit": "fit"}[options.center]
     estimator = _Door(
         wanted | {
             "sigma": options.sigma, "coupling": options.coupling, "center": place,
-            "quadrature": options.quadrature or "auto", **_time(options),
+            "quadrature": options.quadrature or "auto", "max_gap": options.max_gap, **_time(options),
         }
     )  # fmt: skip
-    return Plan(estimator, f"{options.coupling} coupling{_time_in_words(options)}; the rest is asked of the data")
+    return Plan(estimator, f"{_joined(options)}the rest is asked of the data{_time_in_words(options)}")
 
 
 def _time(options: Options) -> dict[str, Any]:
@@ -179,7 +201,7 @@ def _least_squares(options: Options) -> Plan:
     radial = families[0] is not None and not isinstance(families[0], tl.TensorSplines)
     about = "origin" if truth is not None else options.center or "mean"
     strength = "prior by evidence" if regularization == "evidence" else f"ridge by {regularization}"
-    return Plan(estimator, f"{_shape(radial, about)}{options.coupling} coupling, {how}, {strength}")
+    return Plan(estimator, f"{_shape(radial, about)}{_joined(options)}{how}, {strength}")
 
 
 def _networks(options: Options) -> Plan:
@@ -204,11 +226,16 @@ def _networks(options: Options) -> Plan:
     shapes = {"free": "not radial", "none": "left out"}
     phi = shapes.get(words[1], "radial")
     v = f"V {shapes[words[0]]}, " if words[0] in shapes else _shape(True, about)
-    return Plan(estimator, f"{v}Phi {phi}, {options.coupling} coupling, {estimator.quadrature} rule, networks")
+    return Plan(estimator, f"{v}Phi {phi}, {_joined(options)}{estimator.quadrature} rule, networks")
+
+
+def _joined(options: Options) -> str:
+    return "" if options.coupling == "auto" else f"{options.coupling} coupling, "
 
 
 def _shape(radial: bool, about: str) -> str:
-    return f"radial V about the {about}, " if radial else ""
+    where = "a centre that is found" if about == "fit" else f"the {about}"
+    return f"radial V about {where}, " if radial else ""
 
 
 def _family(option: str, text: str, center: str, more: str = "") -> Any:
@@ -221,7 +248,7 @@ def _family(option: str, text: str, center: str, more: str = "") -> Any:
         return None
     if kind not in kinds or (count and not count.isdigit()):
         raise InputError(f"{option}: expected splines:COUNT, rbf:COUNT, tensor:COUNT{more} or none, got {text!r}")
-    about = {} if center == "origin" or kind == "tensor" else {"center": "mean"}
+    about = {} if center == "origin" or kind == "tensor" else {"center": center}
     return kinds[kind](int(count), **about) if count else kinds[kind](**about)
 
 

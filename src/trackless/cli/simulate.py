@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -27,6 +28,9 @@ def simulate(
     step: Annotated[float, typer.Option(help="Step of the scheme.")] = 1e-4,
     every: Annotated[float, typer.Option(help="Time between snapshots.")] = 1e-2,
     dim: Annotated[int, typer.Option(min=1)] = 2,
+    sigma: Annotated[
+        float | None, typer.Option(min=0.0, help="Noise intensity instead of the system's own (1).", show_default=False)
+    ] = None,
     labeled: Annotated[bool, typer.Option("--labeled", help="Keep the particles in order.")] = False,
     accurate: Annotated[bool, typer.Option("--accurate", help="Better scheme, smaller steps where stiff.")] = False,
     seed: Seed = 0,
@@ -42,6 +46,7 @@ def simulate(
 
         check_writable(check_target(output, force), runs)
         truth = tl.models.ALL[model.value]()
+        truth = truth if sigma is None else replace(truth, sigma=sigma)
         data = tl.simulate(
             truth, particles=particles, runs=runs, duration=duration, step=step, observe_every=every, dim=dim,
             labeled=labeled, accurate=accurate, seed=seed,

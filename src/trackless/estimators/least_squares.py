@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from trackless._errors import InputError
 from trackless.basis import Basis
+from trackless.estimators.conversion import converted
 from trackless.estimators.saving import Saving
 from trackless.evidence import Posterior, posterior
 from trackless.exploration import Exploration, explore
 from trackless.identifiability import Identifiability, identifiability
 from trackless.intensity import Sigma
-from trackless.moments import Moments, NormalEquations
+from trackless.moments import Moments, NormalEquations, rule_index
 from trackless.potentials import Potential, RadialPotential
 from trackless.residuals import Units
 from trackless.snapshots import Snapshots
@@ -82,12 +83,12 @@ class LeastSquares(Saving, ABC):
         self.external_basis_, self.interaction_basis_ = moments.external, moments.interaction
         self.solution_, self.posterior_ = solution, found
         self.coef_, self.covariance_ = solution.coef, covariance
-        self.lambda_ = solution.ridge
+        self.lambda_, self.ridge_weights_ = solution.ridge, np.ones(len(solution.coef))
         self.loss_ = equations.loss(solution.coef)
         self.sigma_ = self._noise(moments, equations, solution.coef)
         self.condition_numbers_ = condition_numbers(equations)
         fitted = found.effective if found is not None else len(self.coef_)
-        self.freedom_ = max(moments.blocks * moments.windows - fitted, 1.0)
+        self.freedom_ = max(float((moments.weight[:, :, *rule_index("left")] > 0).sum() - fitted), 1.0)
         self._set_potentials()
 
     def _refine(self, snapshots: Snapshots) -> None:
@@ -134,12 +135,36 @@ class LeastSquares(Saving, ABC):
         found = self.posterior_
         if found is not None:
             return bootstrap(self._units(self.moments_), found.solved, draws, seed)
-        diagonal = self.lambda_ * np.eye(len(self.coef_))
+        diagonal = self.ridge_matrix()
 
         def solved(matrix: Array, vector: Array) -> Array:
             return np.asarray(np.linalg.solve(matrix + diagonal, vector), float)
 
         return bootstrap(self._units(self.moments_), solved, draws, seed)
+
+    def ridge_matrix(self) -> Array:
+        """What was added to A, (K, K): lambda times the identity, or what a change of coupling made of that."""
+        return self.lambda_ * np.diag(self.ridge_weights_)
+
+    def converted(self, coupling: str) -> Self:
+        """The same fit written for the other coupling: Phi_sum = Phi_mean / N, where N is the same in all snapshots.
+
+        Parameters
+        ----------
+        coupling : "mean" or "sum"
+
+        Examples
+        --------
+        >>> import trackless as tl
+        >>> model = tl.models.reference()
+        >>> data = tl.simulate(model, runs=50, step=1e-3)
+        >>> fitted = tl.SelfTest(model.external_basis, model.interaction_basis, sigma=1.0).fit(data)
+        >>> pair = fitted.converted("sum").interaction_
+        >>> bool(abs(10 * pair.slope(0.6) - fitted.interaction_.slope(0.6)) < 1e-9)
+        True
+        """
+        self._check_fitted()
+        return converted(self, coupling)
 
     def identifiability(self) -> Identifiability:
         """What the data could and could not tell: condition numbers, effective parameters, trade-offs, ranges."""

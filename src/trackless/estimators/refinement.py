@@ -15,15 +15,8 @@ from trackless.debiasing import INSIDE, ROUNDS, Debiasing, Simulated, debiased, 
 from trackless.goodness import ResidualTest, residual_test
 from trackless.intensity import is_per_direction, single_sigma, typical_sigma
 from trackless.moments import Moments
-from trackless.noise import (
-    NoiseLevel,
-    affine,
-    noise_level,
-    noise_of_steps,
-    noise_of_waves,
-    seen_by_waves,
-    slope_in_variance,
-)
+from trackless.noise import NoiseLevel, affine, noise_level, noise_of_steps, slope_in_variance
+from trackless.noise_of_waves import noise_of_waves, seen_by_waves
 from trackless.residuals import Adjustment
 from trackless.response import ManyTests
 from trackless.snapshots import Snapshots
@@ -161,7 +154,7 @@ def learnt_for_tests(fit: SelfTest) -> tuple[Learnt, NDArray[np.int64]]:
         lost = np.eye(size) - gain @ matrix
         smoothed = lost @ found.prior @ lost.T
     else:
-        gain = np.asarray(np.linalg.inv(matrix + fit.lambda_ * np.eye(size)), float)
+        gain = np.asarray(np.linalg.inv(matrix + fit.ridge_matrix()), float)
     residuals = (units.vectors - units.matrices @ fit.coef_).reshape(moments.blocks, moments.windows, size)
     kept = np.linspace(0, moments.blocks, min(moments.blocks, BLOCKS) + 1).round().astype(np.int64)
     cuts = np.concatenate([[0], np.cumsum(moments.runs)])[kept]

@@ -10,14 +10,16 @@ from numpy.typing import NDArray
 
 from trackless._errors import InputError
 from trackless.accumulation import accumulate, check_snapshots
-from trackless.basis import Basis
+from trackless.basis import Basis, about
+from trackless.centers import FoundCenter, find_center
 from trackless.debiasing import Debiasing
 from trackless.estimators.least_squares import LeastSquares
 from trackless.estimators.refinement import find_sigma, fit_steps, remove_bias, tested
 from trackless.goodness import ResidualTest
 from trackless.intensity import Sigma, check_setting, checked_sigma, is_per_direction, is_unknown, single_sigma
 from trackless.moments import Moments, NormalEquations, rule_index
-from trackless.noise import NoiseLevel, first_guess, noise_of_waves, seen_by_waves
+from trackless.noise import NoiseLevel
+from trackless.noise_of_waves import guessed_sigma
 from trackless.observation import EVERYTHING, Observation
 from trackless.residuals import Adjustment, Units
 from trackless.resolution import Resolution, check_resolve, resolved_part
@@ -90,6 +92,10 @@ class SelfTest(LeastSquares):
     adjustment_ : Adjustment or None
         What was done to the right-hand side b: bias taken off, noise of sigma and of simulations added.
     resolution_ : Resolution or None
+    center_ : FoundCenter or None
+        Where V was found to be centred, if that was asked (``center="fit"``).
+    max_gap_ : float or None
+        Longest interval that :func:`trackless.fit` integrated over, where it split runs.
     findings_ : Findings
         What :func:`trackless.fit` decided (only of its fits).
 
@@ -108,6 +114,8 @@ class SelfTest(LeastSquares):
     sigma_covariance_: Array | None
     adjustment_: Adjustment | None
     debiasing_: Debiasing | None
+    max_gap_: float | None
+    center_: FoundCenter | None
     findings_: Any
 
     def __init__(
@@ -176,15 +184,15 @@ class SelfTest(LeastSquares):
         if self.dynamics == "discrete":
             common_gap(snapshots)
         check_setting(self.sigma, snapshots.dim)
-        if not is_unknown(self.sigma):
-            sigma = checked_sigma(self.sigma)
-        elif seen_by_waves(snapshots, self._seen):
-            sigma = noise_of_waves(snapshots, self._seen, is_per_direction(self.sigma)).sigma
-        else:
-            sigma = first_guess(snapshots, self.coupling, is_per_direction(self.sigma))
+        sigma = guessed_sigma(snapshots, self.sigma, self.coupling, self._seen)
         cutoff = getattr(self.interaction, "cutoff", None)
         used, found = resolved_part(snapshots, self.resolve, sigma, self.coupling, self.quadrature, cutoff)
-        return used, self._unchanged(sigma) | {"resolution_": found}
+        return used, self._unchanged(sigma) | {"resolution_": found, "center_": self._found_center(used, sigma)}
+
+    def _found_center(self, snapshots: Snapshots, sigma: Sigma) -> FoundCenter | None:
+        if self.external is None or getattr(self.external, "center", None) != "fit":
+            return None
+        return find_center(snapshots, self.external, self.interaction, sigma, self.coupling, self.quadrature)
 
     def _unprepared(self, given: Any) -> dict[str, Any]:
         if isinstance(given, Moments):
@@ -201,12 +209,16 @@ class SelfTest(LeastSquares):
     def _unchanged(sigma: Sigma) -> dict[str, Any]:
         return {
             "sigma_": sigma, "sigma_covariance_": None, "noise_": None, "adjustment_": None, "debiasing_": None,
+            "max_gap_": None, "center_": None,
         }  # fmt: skip
 
     def _sigma(self) -> Sigma:
         return checked_sigma(getattr(self, "sigma_", None) if is_unknown(self.sigma) else self.sigma)
 
     def _accumulate(self, snapshots: Snapshots, external: Basis | None, interaction: Basis | None) -> Moments:
+        found = getattr(self, "center_", None)
+        if found is not None and getattr(external, "center", None) == "fit":
+            external = about(external, found.center)
         settings = {"per_direction": is_per_direction(self.sigma), "observation": self._seen}
         return accumulate(snapshots, external, interaction, self.coupling, **settings)
 
@@ -267,6 +279,12 @@ class SelfTest(LeastSquares):
         if self.debias:
             remove_bias(self, snapshots)
 
+    def can_be_tested(self, snapshots: Snapshots) -> bool:
+        """Whether there is a residual test of this fit: not without noise, of what is seen in part, of steps in a box."""
+        self._check_fitted()
+        possible = bool(np.all(np.greater(self.sigma_, 0))) and self.moments_.observation.complete
+        return possible and (self.dynamics == "continuous" or snapshots.box is None)
+
     def residual_test(self, snapshots: Snapshots, other: bool = False) -> ResidualTest:
         """Whether data look as if the fitted model had made them.
 
@@ -288,6 +306,7 @@ class SelfTest(LeastSquares):
         self._check_fitted()
         if not isinstance(snapshots, Snapshots):
             raise InputError(f"residual_test: expected Snapshots, got {type(snapshots).__name__}")
+        snapshots = snapshots.without_gaps(self.max_gap_)
         if self.resolution_ is not None and self.resolution_.left_out:
             snapshots = snapshots.between(self.resolution_.start, np.inf)
         return tested(self, snapshots, other)

@@ -93,6 +93,7 @@ def read(
     dt: float | None = None,
     columns: Mapping[str, str] | None = None,
     box: float | Sequence[float] | None = None,
+    max_gap: float | str | None = None,
 ) -> Snapshots:
     """Read snapshots from a file or a pandas table, or from several as further runs.
 
@@ -110,6 +111,9 @@ def read(
         Which columns of a table are what, where their names do not say so: ``{"x": "POSITION_X", "frame": "slice"}``.
     box : float or sequence of float, optional
         Sides of a periodic box that begins at 0, where the file has none.
+    max_gap : float, "auto" or None
+        Split runs where an interval is longer (see ``Snapshots.without_gaps``); by default what is in the file stays as
+        it is, and :func:`trackless.fit` splits.
 
     Examples
     --------
@@ -120,7 +124,7 @@ def read(
     >>> bool((tl.read(file).positions == data.positions).all())
     True
     """
-    return read_with_notes(path, dt, columns, box).snapshots
+    return read_with_notes(path, dt, columns, box).snapshots.without_gaps(max_gap)
 
 
 def read_with_notes(

@@ -18,6 +18,7 @@ import numpy as np
 
 from trackless import (
     basis,
+    centers,
     comparison,
     debiasing,
     evidence,
@@ -47,11 +48,11 @@ from trackless.tables import tabulated
 
 FORMAT = "trackless result"
 SAVED_BLOCKS = 64  # of a fit's moments
-VERSION = 5  # 2: moments may hold displacements; 3: pair parts by one rule; 4: diffusion in parts; 5: observation
-READ = (4, 5)  # versions whose files can be read
+VERSION = 5  # 2: moments may hold displacements; 3: pair parts by one rule; 4: diffusion in parts; 5: observation,
+# numbers of particles
 _MODULES = (
     shapes, potentials, networks, basis, radial_splines, tensor_splines, solvers, priors, evidence, resolution,
-    comparison, fitting, residuals, noise, debiasing, goodness, observation, waves,
+    centers, comparison, fitting, residuals, noise, debiasing, goodness, observation, waves,
 )  # fmt: skip
 _DATACLASSES: dict[str, type] = {
     cls.__name__: cls
@@ -103,9 +104,8 @@ def load(path: str | Path) -> Any:
         raise InputError(f"{path}: not a result saved by trackless ({error})") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise InputError(f"{path}: not a result saved by trackless")
-    if content.get("version") not in READ:
-        readable = " and ".join(map(str, READ))
-        raise InputError(f"{path}: saved in version {content.get('version')}, this one reads {readable}")
+    if content.get("version") != VERSION:
+        raise InputError(f"{path}: saved in version {content.get('version')}, this one reads {VERSION}")
     try:
         return _built(content["result"], arrays)
     except (KeyError, TypeError, AttributeError, IndexError) as error:

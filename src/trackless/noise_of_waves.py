@@ -1,0 +1,43 @@
+"""sigma where particles come and go, or are not where they seem: from density waves; and a first guess everywhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trackless._errors import InputError
+from trackless.intensity import Sigma, checked_sigma, is_per_direction, is_unknown
+from trackless.noise import NoiseLevel, Route, first_guess
+from trackless.observation import Observation
+from trackless.snapshots import Snapshots
+from trackless.waves import motion
+
+
+def seen_by_waves(snapshots: Snapshots, seen: Observation) -> bool:
+    """Whether sigma is told by density waves: where particles come and go, or are not where they seem."""
+    return not snapshots.constant_count or not seen.complete
+
+
+def noise_of_waves(snapshots: Snapshots, seen: Observation, per_direction: bool = False, size: int = 0) -> NoiseLevel:
+    """sigma from density waves (:mod:`trackless.waves`), which tell diffusion from what an instrument does.
+
+    ``size`` is the number of functions of the fit: errors of b know nothing of those of sigma.
+    """
+    if per_direction:
+        raise InputError("sigma='diagonal': not where particles come and go, or are seen with errors; give sigma")
+    found = motion(snapshots, seen)
+    route = Route(2 * found.diffusion, 2 * found.diffusion_error)
+    sigma = float(np.sqrt(route.value)) if route.known else float(np.sqrt(2.0))
+    error = route.error / (2 * sigma) if route.known else np.nan
+    alone = np.array([[route.error**2]]), np.zeros((1, size))
+    return NoiseLevel(sigma, error, (), (route,), np.nan, route.known, *alone, motion=found)
+
+
+def guessed_sigma(snapshots: Snapshots, sigma: Any, coupling: str, seen: Observation) -> Sigma:
+    """sigma as given; or, where it is to be found, one that is good enough to begin with."""
+    if not is_unknown(sigma):
+        return checked_sigma(sigma)
+    if seen_by_waves(snapshots, seen):
+        return noise_of_waves(snapshots, seen, is_per_direction(sigma)).sigma
+    return first_guess(snapshots, coupling, is_per_direction(sigma))

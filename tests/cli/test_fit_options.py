@@ -1,0 +1,73 @@
+"""What trackless fit decides by looking at the data: gaps, coupling; and what it says about noise and residuals."""
+
+import json
+
+import numpy as np
+import pytest
+from terminal import trackless
+
+import trackless as tl
+
+RADIAL = ("--external", "radial", "--interaction", "radial")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Ten runs with a gap in time; and two of a number of particles that changes."""
+    folder = tmp_path_factory.mktemp("data")
+    data = tl.simulate(tl.models.reference(), runs=10, particles=5, step=1e-3, observe_every=0.02, seed=3)
+    kept = np.r_[0:20, 28:51]
+    tl.write(tl.Snapshots(data.positions[:, kept], data.times[kept]), folder / "gap.npz")
+    frames = [[frame[: 4 + (i // 3) % 2] for i, frame in enumerate(run)] for run in data.positions[:4]]
+    tl.write(tl.Snapshots(frames, [data.times] * 4), folder / "changing.csv")
+    return folder
+
+
+@pytest.mark.parametrize("method", [(*RADIAL,), ("--method", "self-test")])
+def test_runs_are_split_at_gaps_and_that_is_said(folder, method):
+    options = ("fit", "gap.npz", "--sigma", 1, *method)
+    said = " ".join(trackless(*options, cwd=folder).stdout.split())
+    assert "split at 10 gaps, intervals longer than 0.06" in said
+    assert "mean coupling: forces between particles are averaged, so that Phi is N = 5 times" in said
+    assert "residual" in said
+    content = json.loads(trackless(*options, "--max-gap", "none", "--json", cwd=folder).stdout)
+    assert "split at" not in str(content)
+    assert 0 <= content["residual_test"]["p_value"] <= 1
+
+
+@pytest.mark.parametrize("method", [(*RADIAL,), ("--method", "self-test")])
+def test_a_number_of_particles_that_changes_just_works(folder, method):
+    result = trackless("fit", "changing.csv", "--sigma", 1, *method, cwd=folder)
+    assert result.returncode == 0, result.stderr
+    assert "sum coupling: forces between particles add up (their number changes, 4 to 5)" in " ".join(
+        result.stdout.split()
+    )
+    result = trackless("fit", "changing.csv", "--sigma", 1, *method, "--coupling", "mean", cwd=folder)
+    assert result.returncode == 1
+    assert "use coupling='sum'" in result.stderr
+
+
+@pytest.mark.parametrize("method", [(*RADIAL,), ("--method", "self-test")])
+def test_no_noise_is_warned_about(folder, method):
+    result = trackless("fit", "gap.npz", "--sigma", 0, *method, cwd=folder)
+    assert result.returncode == 0, result.stderr
+    assert "sigma = 0 was given: everything that moves is taken for force" in " ".join(result.stdout.split())
+
+
+@pytest.mark.parametrize("method", [(*RADIAL,), ("--method", "self-test")])
+def test_the_centre_may_be_found(folder, method):
+    options = ("fit", "gap.npz", "--sigma", 1, "--center", "fit", *method)
+    assert "found from the data with a standard error of (" in " ".join(trackless(*options, cwd=folder).stdout.split())
+    result = trackless("fit", "gap.npz", "--center", "fit", "--method", "sinkhorn", cwd=folder)
+    assert result.returncode == 2
+    assert "fit belongs to auto and self-test" in " ".join(result.stderr.replace("│", " ").split())
+
+
+def test_simulate_with_another_sigma(tmp_path):
+    options = ("simulate", "reference", "--runs", 2, "--duration", 0.1, "--step", 0.01)
+    assert trackless(*options, "-o", "quiet.npz", "--sigma", 0, cwd=tmp_path).returncode == 0
+    assert trackless(*options, "-o", "loud.npz", "--sigma", 2, cwd=tmp_path).returncode == 0
+    quiet, loud = (np.diff(tl.read(tmp_path / f"{name}.npz").shuffled(0).positions.mean(axis=2), axis=1).std()
+                   for name in ("quiet", "loud"))  # fmt: skip
+    assert quiet < 0.2 * loud
+    assert trackless(*options, "-o", "wrong.npz", "--sigma", -1, cwd=tmp_path).returncode == 2
