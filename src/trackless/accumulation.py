@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 from trackless import _progress, _threads
 from trackless._errors import InputError
 from trackless._kernels.moments import accumulate_task
-from trackless.basis import Basis, families_of
+from trackless.basis import Basis, Role, families_of
+from trackless.by_species import BySpecies, as_basis
 from trackless.exploration import explore
 from trackless.matching import Matching, Tally
 from trackless.moments import Moments, block_bytes, bounded_blocks, pair_rule
@@ -22,14 +24,16 @@ from trackless.space import half_box, side_lengths
 from trackless.tables import Families, RadialTable, TensorTable
 
 Array = NDArray[np.float64]
+Wanted = Basis | Mapping[Any, Basis] | None
+ROLES: tuple[Role, Role] = ("external", "interaction")
 MOST_BYTES = 2_000_000_000  # moments of one block may not be larger
 FEW_BLOCKS = 64  # with fewer runs than this, time windows serve as further blocks
 
 
 def accumulate(
     snapshots: Snapshots,
-    external: Basis | None = None,
-    interaction: Basis | None = None,
+    external: Wanted = None,
+    interaction: Wanted = None,
     coupling: str = "mean",
     windows: int | None = None,
     blocks: int | None = None,
@@ -42,7 +46,7 @@ def accumulate(
     ----------
     snapshots : Snapshots
         At least two per run. Read in pieces, so a memory-mapped array may be larger than memory.
-    external, interaction : Basis or None
+    external, interaction : Basis, dict of them by species, or None
         Families for V and Phi; None leaves that potential out. Open ranges are closed on the data.
     coupling : "mean" or "sum"
         Whether the interaction force on a particle is (1/N) sum_j or sum_j.
@@ -67,6 +71,7 @@ def accumulate(
     >>> tl.accumulate(data, tl.RadialSplines(6), tl.RadialSplines(10), windows=2).quadratic.shape
     (8, 2, 2, 3, 16, 16)
     """
+    external, interaction = as_basis(external), as_basis(interaction)
     _check(snapshots, external, interaction, coupling, matching)
     external, interaction = closed_bases(snapshots, external, interaction)
     if interaction is not None:
@@ -106,6 +111,12 @@ def _check(
     if matching is not None and not isinstance(matching, Matching):
         raise InputError(f"matching: expected tl.Matching(...), got {matching!r}")
     check_snapshots(snapshots, coupling, interaction is not None)
+    by_species = [(basis, role) for basis, role in zip((external, interaction), ROLES, strict=True)
+                  if isinstance(basis, BySpecies)]  # fmt: skip
+    for basis, role in by_species:
+        basis.check(snapshots.species, role)
+    if by_species and matching is not None:
+        raise InputError("matching: potentials of each species are learnt without following particles (tl.SelfTest)")
 
 
 def check_snapshots(snapshots: Snapshots, coupling: str, interaction: bool) -> None:
@@ -232,9 +243,9 @@ def _run_task(task: Task, snapshots: Snapshots, coupling: str, families: Familie
         raise InputError("a basis function is not finite at some particle or pair; check the family's functions")
     _check_tips(task, centered, families.external, "a particle lies at the centre")
     _check_tips(task, coincident, families.interaction, "two particles coincide")
-    usual = np.array([snapshots.usual_counts(m) for m in runs])
     by_run = energy.reshape(len(runs), frames, -1)
-    first, last = (by_run[:, i] * usual_size(counts[:, i, None], usual, *sizes) for i in (0, -1))
+    of_kind = np.diff(starts, axis=1).reshape(len(runs), frames, -1)
+    first, last = (by_run[:, i] * usual_size(snapshots, runs, of_kind[:, i], families) for i in (0, -1))
     change = (last * piece.closes - first * piece.opens).sum(axis=0)
     if matching is not None:  # the particles that were followed stand for their snapshot
         counts = np.diff(np.concatenate([[0.0], np.cumsum(matched)])[offsets]).reshape(counts.shape)
@@ -289,11 +300,15 @@ def _followed(
     return moves.displacement, moves.matched, np.array(tally)
 
 
-def usual_size(n: NDArray[np.int64], usual: Array, external: int, interaction: int) -> Array:
-    """Factors (runs, K) that scale energies of a frame with n particles to the usual numbers of its run."""
-    single = usual[:, :1] / np.maximum(n, 1)
-    pairs = usual[:, 1:] / np.maximum(n * (n - 1), 1)
-    return np.concatenate([np.repeat(single, external, axis=1), np.repeat(pairs, interaction, axis=1)], axis=1)
+def usual_size(snapshots: Snapshots, runs: list[int], counts: NDArray[np.int64], families: Families) -> Array:
+    """Factors (runs, K) that scale energies of frames with ``counts`` (runs, kinds) to the usual numbers of their run.
+
+    A constant added to a potential would otherwise change the energy whenever a particle appears; this way those that
+    are not seen count like those that are.
+    """
+    kinds = len(families.external)
+    usual = np.array([families.terms(snapshots.kinds_in(m, kinds)).mean(axis=0) for m in runs])
+    return families.of_functions(usual / np.maximum(families.terms(counts), 1.0))
 
 
 def _at_centre(points: Array, starts: NDArray[np.int64], families: Families) -> NDArray[np.bool_]:

@@ -6,12 +6,14 @@ Bounds come from all snapshots, everything else from a fixed, evenly spread samp
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trackless._errors import InputError
+from trackless.mixtures import Kinds
 from trackless.snapshots import Snapshots
 from trackless.space import displacement
 
@@ -36,15 +38,40 @@ class Exploration:
             snapshots.check_finite()
             raise InputError("positions: there is no particle in any snapshot")
         self._snapshots = snapshots
+        self._kinds: Kinds = ()
+        self._of_kinds: dict[Kinds, Exploration] = {}
+
+    @property
+    def species(self) -> tuple[str, ...] | None:
+        """Names of the kinds of particles, or None."""
+        return self._snapshots.species
+
+    def of_kinds(self, kinds: Kinds) -> Exploration:
+        """The same for the particles of one kind, ("a",), or for pairs of two, ("a", "b"); () for all.
+
+        Bounds stay those of all particles.
+        """
+        if not kinds:
+            return self
+        if kinds not in self._of_kinds:
+            own = copy(self)
+            own._kinds, own._of_kinds = kinds, {}
+            vars(own).pop("_sample", None)
+            vars(own).pop("distances", None)
+            self._of_kinds[kinds] = own
+        return self._of_kinds[kinds]
 
     @cached_property
     def _sample(self) -> tuple[Array, Array]:
         positions, displacements = [], []
-        for stack in _sampled_stacks(self._snapshots):
-            i, j = np.triu_indices(stack.shape[1], 1)
-            positions.append(stack.reshape(-1, stack.shape[2]))
-            pairs = displacement(stack[:, i], stack[:, j], self._snapshots.box)
-            displacements.append(pairs.reshape(-1, stack.shape[2]))
+        for stacks in _sampled_stacks(self._snapshots, self._kinds):
+            first, last = stacks[0], stacks[-1]
+            i, j = np.triu_indices(first.shape[1], 1)
+            if len(stacks) > 1:
+                i, j = (index.ravel() for index in np.indices((first.shape[1], last.shape[1])))
+            positions += [stack.reshape(-1, stack.shape[2]) for stack in stacks]
+            pairs = displacement(first[:, i], last[:, j], self._snapshots.box)
+            displacements.append(pairs.reshape(-1, first.shape[2]))
         return np.concatenate(positions), np.concatenate(displacements)
 
     @property
@@ -114,8 +141,11 @@ def _bounds(snapshots: Snapshots) -> tuple[Array, Array]:
     return lower, upper
 
 
-def _sampled_stacks(snapshots: Snapshots) -> Iterator[Array]:
-    """Stacks (frames, particles, dim) of an evenly spread, deterministic sample of about SAMPLE_PAIRS pairs."""
+def _sampled_stacks(snapshots: Snapshots, kinds: Kinds) -> Iterator[list[Array]]:
+    """Stacks (frames, particles, dim) of an evenly spread, deterministic sample of about SAMPLE_PAIRS pairs.
+
+    One stack of all particles or of one kind, or two of different kinds.
+    """
     typical = max(2, min(int(np.max(snapshots.counts_of(0))), SAMPLE_PARTICLES))
     wanted = max(1, SAMPLE_PAIRS // (typical * (typical - 1) // 2))
     lengths = np.array([len(snapshots.times_of(m)) for m in range(snapshots.runs)])
@@ -129,14 +159,39 @@ def _sampled_stacks(snapshots: Snapshots) -> Iterator[Array]:
     frames = chosen - (ends - lengths)[runs]
     if snapshots.regular:
         array = snapshots.positions
-        thin = -(-array.shape[2] // SAMPLE_PARTICLES)
-        for first in range(0, len(runs), 4096):
-            part = slice(first, first + 4096)
-            yield np.asarray(array[runs[part], frames[part]][:, ::thin], dtype=np.float64)
+        for parts, alike in _alike(snapshots, runs, frames, kinds):
+            thins = [max(1, -(-(part.stop - part.start) // SAMPLE_PARTICLES)) for part in parts]
+            for first in range(0, len(alike), 4096):
+                chosen = alike[first : first + 4096]
+                stack = np.asarray(array[runs[chosen], frames[chosen]], dtype=np.float64)
+                yield [stack[:, part][:, ::thin] for part, thin in zip(parts, thins, strict=True)]
     else:
         for m, index in zip(runs.tolist(), frames.tolist(), strict=True):
             points = np.asarray(snapshots.frame(m, index), dtype=np.float64)
-            yield points[None, :: max(1, -(-len(points) // SAMPLE_PARTICLES))]
+            own = [points[part] for part in _parts(snapshots, snapshots.species_counts_of(m)[index], kinds)]
+            yield [part[None, :: max(1, -(-len(part) // SAMPLE_PARTICLES))] for part in own]
+
+
+def _alike(
+    snapshots: Snapshots, runs: NDArray[np.int64], frames: NDArray[np.int64], kinds: Kinds
+) -> Iterator[tuple[list[slice], NDArray[np.int64]]]:
+    """Snapshots with the same numbers of each kind, and where the particles of some kinds are in them."""
+    if not kinds:
+        yield [slice(0, snapshots.positions.shape[2])], np.arange(len(runs))
+        return
+    counts = np.array([snapshots.species_counts_of(m)[i] for m, i in zip(runs.tolist(), frames.tolist(), strict=True)])
+    every, which = np.unique(counts, axis=0, return_inverse=True)
+    for number, row in enumerate(every):
+        yield _parts(snapshots, row, kinds), np.flatnonzero(which.ravel() == number)
+
+
+def _parts(snapshots: Snapshots, counts: NDArray[np.int64], kinds: Kinds) -> list[slice]:
+    """Where the particles of some kinds, each once, are in a snapshot with such numbers of every kind; () is all."""
+    if not kinds:
+        return [slice(0, int(counts.sum()))]
+    ends = np.concatenate([[0], np.cumsum(counts)]).tolist()
+    places = [(snapshots.species or ()).index(kind) for kind in dict.fromkeys(kinds)]
+    return [slice(ends[place], ends[place + 1]) for place in places]
 
 
 def radial_density(sample: ArrayLike, grid: ArrayLike, bandwidth: float = 0.15) -> Array:

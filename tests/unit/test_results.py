@@ -128,7 +128,7 @@ def rewritten(source, target, change):
     ("change", "message"),
     [
         (lambda content: {**content, "format": "something else"}, "not a result saved by trackless"),
-        (lambda content: {**content, "version": 99}, "saved in version 99, this one reads 4"),
+        (lambda content: {**content, "version": 99}, "saved in version 99, this one reads 5"),
         (lambda content: {**content, "result": {"type": "Popen", "args": "ls"}}, "unknown kind of object, 'Popen'"),
         (lambda content: {**content, "result": {"type": "Power", "wrong": 1}}, "damaged"),
         (lambda content: {**content, "result": {"array": "array99"}}, "damaged"),

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trackless._errors import InputError
-from trackless.accumulation import accumulate, check_snapshots
-from trackless.basis import Basis
+from trackless.accumulation import Wanted, accumulate, check_snapshots
+from trackless.by_species import BySpecies, as_basis
 from trackless.debiasing import Debiasing
 from trackless.estimators.least_squares import LeastSquares
 from trackless.estimators.refinement import find_sigma, fit_steps, remove_bias, tested
@@ -32,8 +32,9 @@ class SelfTest(LeastSquares):
 
     Parameters
     ----------
-    external, interaction : Basis or None
-        Families for V and Phi; None leaves that potential out.
+    external, interaction : Basis, dict of them, or None
+        Families for V and Phi; None leaves that potential out. For data with several species dicts may say which family
+        each kind has, {"a": ...}, and each pair of kinds, {("a", "b"): ...}; one family is the same for all particles.
     sigma : float, tuple of float, "diagonal" or None
         Noise intensity of dX = -force dt + sigma dW, or one per direction. None finds it from the data (``noise_`` says
         how), "diagonal" finds one per direction.
@@ -55,8 +56,9 @@ class SelfTest(LeastSquares):
 
     Attributes
     ----------
-    external_, interaction_ : Potential or None
-        The learnt V and Phi (up to a constant, which no data can tell).
+    external_, interaction_ : Potential, mapping of them or None
+        The learnt V and Phi (up to a constant, which no data can tell); where families were given by species those of
+        each, ``external_["a"]`` and ``interaction_["a", "b"]``.
     coef_ : (K,)
         Coefficients, external first, in the bases ``external_basis_`` and ``interaction_basis_``.
     covariance_ : (K, K) or None
@@ -64,7 +66,7 @@ class SelfTest(LeastSquares):
     freedom_ : float
         Independent parts of the data less what was fitted.
     explored_ : (range, range)
-        Distances (or corners) that V and Phi were seen at.
+        Distances (or corners) that V and Phi were seen at; by species a range for each.
     posterior_ : Posterior or None
         What the evidence chose.
     lambda_ : float
@@ -109,8 +111,8 @@ class SelfTest(LeastSquares):
 
     def __init__(
         self,
-        external: Basis | None = None,
-        interaction: Basis | None = None,
+        external: Wanted = None,
+        interaction: Wanted = None,
         sigma: float | Sequence[float] | str | None = None,
         quadrature: str = "trapezoid",
         regularization: str | float = "lcurve",
@@ -141,6 +143,10 @@ class SelfTest(LeastSquares):
             raise InputError("debias: equations of dynamics='discrete' have no bias to remove; choose one of the two")
         if is_per_direction(self.sigma) and self.dynamics == "discrete":
             raise InputError("sigma: dynamics='discrete' takes one sigma for all directions (a number, or None)")
+        if any(isinstance(as_basis(basis), BySpecies) for basis in (self.external, self.interaction)):
+            for asked, name in ((self.dynamics == "discrete", "dynamics='discrete'"), (self.debias, "debias=True")):
+                if asked:
+                    raise InputError(f"{name}: families by species are for continuous time without debias only")
         if self.resolve is not None and self.dynamics == "discrete":
             raise InputError("resolve: dynamics='discrete' has no time integrals that could be wrong; use resolve=None")
 
@@ -177,7 +183,7 @@ class SelfTest(LeastSquares):
     def _sigma(self) -> Sigma:
         return checked_sigma(getattr(self, "sigma_", None) if is_unknown(self.sigma) else self.sigma)
 
-    def _accumulate(self, snapshots: Snapshots, external: Basis | None, interaction: Basis | None) -> Moments:
+    def _accumulate(self, snapshots: Snapshots, external: Wanted, interaction: Wanted) -> Moments:
         return accumulate(snapshots, external, interaction, self.coupling, per_direction=is_per_direction(self.sigma))
 
     def _moments_to_score(self, snapshots: Snapshots) -> Moments:
