@@ -194,6 +194,16 @@ def _parts(snapshots: Snapshots, counts: NDArray[np.int64], kinds: Kinds) -> lis
     return [slice(ends[place], ends[place + 1]) for place in places]
 
 
+def points_of_kinds(snapshots: Snapshots, run: int, kinds: Kinds) -> Array:
+    """All positions of one run, of one kind or (with ()) of all: (particles in all frames, dim)."""
+    counts = snapshots.species_counts_of(run)
+    points = snapshots.points_of(run, 0, len(counts) - 1)
+    if not kinds:
+        return points
+    own = [name in kinds for name in snapshots.species or ()]
+    return points[np.repeat(np.tile(own, len(counts)), counts.ravel())]
+
+
 def radial_density(sample: ArrayLike, grid: ArrayLike, bandwidth: float = 0.15) -> Array:
     """Gaussian kernel density of distances on a grid (paper, section 5.1).
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 from typing import Any, Literal
 
 import numpy as np
@@ -11,23 +12,25 @@ from numpy.typing import NDArray
 
 from trackless._errors import InputError
 from trackless.accumulation import check_snapshots
-from trackless.basis import Basis, Center, closed_center
+from trackless.basis import Basis, Center, Member, closed_center, members_of
+from trackless.by_species import BySpecies, as_basis
 from trackless.comparison import Comparison, compare
 from trackless.estimators.self_test import SelfTest
 from trackless.evidence import log_bayes_factor, log_bayes_factor_of_all
-from trackless.exploration import explore
+from trackless.exploration import Exploration, explore, points_of_kinds
 from trackless.goodness import ResidualTest
 from trackless.intensity import check_setting, checked_sigma, is_per_direction, is_unknown
+from trackless.mixtures import Kinds, in_words, name_of, one_of
 from trackless.noise import first_guess
-from trackless.potentials import RadialPotential
 from trackless.radial_splines import RadialSplines
 from trackless.resolution import resolved_part
 from trackless.snapshots import Snapshots
 from trackless.tensor_splines import TensorSplines
 
 Array = NDArray[np.float64]
-Wanted = Basis | Literal["auto", "radial", "free"] | None
+Wanted = Basis | Mapping[Any, Basis] | Literal["auto", "radial", "free"] | None
 RADIAL = (20, 70)  # splines for V and Phi
+ALL_PAIRS, FEWEST_EACH = 120, 16  # splines for the Phi of all pairs of species together, and at least of each
 TENSOR = (8, 14)  # per direction
 LOOKED_AT = 8_000  # snapshots that the question whether potentials are radial is answered on
 FEWEST_RUNS = 8  # below, nothing is asked of held-out runs
@@ -46,7 +49,7 @@ class Findings:
     comparison : Comparison or None
         Held-out scores of radial and other potentials, where that was asked.
     log_bayes_factors : tuple of (float or None)
-        For V against no V, and for Phi against no Phi.
+        For V against no V, and for Phi against no Phi; by species a tuple of those of each kind, and of each pair.
     residual_test : ResidualTest or None
         Whether the data look as if the fitted model had made them (not asked of discrete dynamics).
     sentences : tuple of str
@@ -54,7 +57,7 @@ class Findings:
     """
 
     comparison: Comparison | None
-    log_bayes_factors: tuple[float | None, float | None]
+    log_bayes_factors: tuple[Any, Any]
     residual_test: ResidualTest | None
     sentences: tuple[str, ...]
 
@@ -83,9 +86,11 @@ def fit(
     sigma : float, tuple of float, "diagonal" or None
         Noise intensity of dX = -force dt + sigma dW (sigma^2 = 2 D), or one per direction; None finds it from the data,
         with an error, "diagonal" finds one per direction.
-    external, interaction : "auto", "radial", "free", Basis or None
+    external, interaction : "auto", "radial", "free", Basis, dict of Basis or None
         "auto" asks the data whether the potential depends on the distance only (in two dimensions; elsewhere it is
-        taken to be radial, and the findings say so). "free" does not assume it. None leaves the potential out.
+        taken to be radial, and the findings say so). "free" does not assume it. None leaves the potential out. Where
+        the data have several species every kind has a V and every pair of kinds a Phi of its own, radial ones for
+        "auto"; a Basis is the same for all, a dict says it for each.
     coupling : "mean" or "sum"
         Whether the interaction force is averaged over the N particles or summed.
     cutoff : float, optional
@@ -104,7 +109,8 @@ def fit(
     Returns
     -------
     SelfTest
-        Fitted; ``external_`` and ``interaction_`` have bands, ``findings_`` says what was decided.
+        Fitted; ``external_`` and ``interaction_`` (of several species ``external_["a"]``, ``interaction_["a", "b"]``)
+        have bands, ``findings_`` says what was decided.
 
     Examples
     --------
@@ -120,24 +126,25 @@ def fit(
     if not isinstance(snapshots, Snapshots):
         raise InputError(f"fit: expected Snapshots, got {type(snapshots).__name__}; wrap arrays in tl.Snapshots")
     check_setting(sigma, snapshots.dim)
+    external, interaction = as_basis(external), as_basis(interaction)
     for name, wanted in (("external", external), ("interaction", interaction)):
         if not (wanted is None or isinstance(wanted, Basis) or wanted in ("auto", "radial", "free")):
             raise InputError(f"{name}: expected 'auto', 'radial', 'free', a basis or None, got {wanted!r}")
     check_snapshots(snapshots, coupling, interaction is not None)
     sentences: list[str] = []
-    place = _place(snapshots, center) if external is not None else None
     guess = first_guess(snapshots, coupling, is_per_direction(sigma)) if is_unknown(sigma) else checked_sigma(sigma)
     shared: dict[str, Any] = {
         "sigma": guess, "quadrature": quadrature, "regularization": "evidence", "coupling": coupling,
     }  # fmt: skip
-    final = SelfTest(**shared | {"sigma": sigma, "dynamics": dynamics, "debias": debias})
+    pairs = _pairs(snapshots, sentences if isinstance(interaction, str) else [])
+    bases = _Bases(external, interaction, _places(snapshots, center), cutoff, pairs)
+    final = SelfTest(*bases.of("", ""), **shared | {"sigma": sigma, "dynamics": dynamics, "debias": debias})
     final._check_settings()  # before the work that comes first
-    bases = _Bases(external, interaction, place, cutoff)
     resolve = None if dynamics == "discrete" else resolve
     used, resolution = resolved_part(snapshots, resolve, guess, coupling, quadrature)
     shapes, comparison = _shapes(used, bases, shared, sentences)
     if isinstance(external, str) and shapes[0] == "radial" and center == "auto":
-        sentences.insert(0, _where(snapshots, place))
+        sentences[:0] = _where(snapshots, bases.centers)
     families = _refined(used, bases, shapes, shared)
     fitted = final.set_params(external=families[0], interaction=families[1]).fit(used)
     can_be_tested = (dynamics == "continuous" or used.box is None) and bool(np.all(np.greater(fitted.sigma_, 0)))
@@ -155,42 +162,79 @@ def fit(
 class _Bases:
     external: Wanted
     interaction: Wanted
-    center: Center
+    centers: dict[Kinds, Center]
+    """of the V of each kind; () is that of all particles"""
     cutoff: float | None
+    pairs: list[Kinds]
+    """of kinds that meet"""
 
     def of(self, external: str, interaction: str) -> tuple[Basis | None, Basis | None]:
         """The families for two shapes, "radial" or "free", where nothing was given."""
-        families: list[Basis | None] = []
-        for role, (given, shape) in enumerate(((self.external, external), (self.interaction, interaction))):
-            if given is None or isinstance(given, Basis):
-                families.append(given)
-            elif shape == "free":
-                families.append(TensorSplines(TENSOR[role]))
-            elif role == 0:
-                families.append(RadialSplines(RADIAL[0], center=self.center, follow_data=True))
-            else:
-                families.append(RadialSplines(RADIAL[1], cutoff=self.cutoff, follow_data=True))
-        return families[0], families[1]
+        v = self.external
+        if isinstance(v, str):
+            v = _for_each({kinds: self._one(0, external, center) for kinds, center in self.centers.items()})
+        phi = self.interaction
+        if isinstance(phi, str):
+            phi = _for_each({pair: self._one(1, interaction, None) for pair in self.pairs})
+        return v, phi
+
+    def _one(self, role: int, shape: str, center: Center) -> Basis:
+        if shape == "free":
+            return TensorSplines(TENSOR[role])
+        if role == 0:
+            return RadialSplines(RADIAL[0], center=center, follow_data=True)
+        count = max(FEWEST_EACH, min(RADIAL[1], ALL_PAIRS // len(self.pairs)))
+        return RadialSplines(count, cutoff=self.cutoff, follow_data=True)
 
 
-def _where(snapshots: Snapshots, place: Center) -> str:
-    if place is None:
-        return "V is taken about the origin, where the particles are on average"
-    mean = closed_center(place, explore(snapshots), "external")
-    assert mean is not None
-    return f"V is taken about the mean position, ({', '.join(f'{x:.4g}' for x in mean)})"
+def _for_each(families: dict[Kinds, Basis]) -> Basis:
+    """One family for all particles, or one for each kind or pair."""
+    return families[()] if () in families else BySpecies(families)
 
 
-def _place(snapshots: Snapshots, center: Any) -> Center:
-    """The centre of a radial V."""
-    if center != "auto":
-        return center
-    means = np.array([
-        snapshots.points_of(m, 0, len(snapshots.times_of(m)) - 1).mean(axis=0)
-        for m in np.unique(np.linspace(0, snapshots.runs - 1, 1000).astype(int))
-    ])  # fmt: skip
+def _pairs(snapshots: Snapshots, sentences: list[str]) -> list[Kinds]:
+    """Pairs of kinds that meet in a snapshot; those that never do are said."""
+    names = snapshots.species
+    if names is None or len(names) == 1:
+        return [()]
+    most = np.max([snapshots.species_counts_of(m).max(axis=0) for m in range(snapshots.runs)], axis=0)
+    number = dict(zip(names, most.tolist(), strict=True))
+    every = list(combinations_with_replacement(names, 2))
+    alone = [pair for pair in every if pair[0] == pair[1] and number[pair[0]] < 2]
+    sentences += [f"there is never more than one {kind}, so that nothing is said of a pair of them" for kind, _ in alone]
+    return [pair for pair in every if pair not in alone]
+
+
+def _where(snapshots: Snapshots, centers: dict[Kinds, Center]) -> list[str]:
+    said = []
+    for kinds, place in centers.items():
+        if place is None:
+            said.append(f"{name_of(0, kinds)} is taken about the origin, where the particles are on average")
+            continue
+        mean = closed_center(place, explore(snapshots).of_kinds(kinds), "external")
+        assert mean is not None
+        numbers = ", ".join(f"{x:.4g}" for x in mean)
+        said.append(f"{name_of(0, kinds)} is taken about the mean position, ({numbers})")
+    return said
+
+
+def _places(snapshots: Snapshots, center: Any) -> dict[Kinds, Center]:
+    """The centre of a radial V, of each kind where there are several."""
+    kinds = [(name,) for name in snapshots.species or ()]
+    explored = explore(snapshots)
+    return {
+        own: _place(snapshots, explored.of_kinds(own), own) if center == "auto" else center
+        for own in (kinds if len(kinds) > 1 else [()])
+    }
+
+
+def _place(snapshots: Snapshots, explored: Exploration, kinds: Kinds) -> Center:
+    """The origin, unless the particles are elsewhere on average."""
+    looked_at = np.unique(np.linspace(0, snapshots.runs - 1, 1000).astype(int))
+    each = [points_of_kinds(snapshots, int(m), kinds) for m in looked_at]
+    means = np.array([points.mean(axis=0) for points in each if len(points)])
     mean = means.mean(axis=0)
-    spread = explore(snapshots).positions.std(axis=0)
+    spread = explored.positions.std(axis=0)
     error = means.std(axis=0, ddof=1) / np.sqrt(len(means)) if len(means) > 1 else 0.1 * spread
     return None if (np.abs(mean) <= CENTRAL * np.maximum(error, 1e-3 * spread)).all() else "mean"
 
@@ -205,6 +249,9 @@ def _shapes(
         return (told[0], told[1]), None
     names = " and ".join(name for name, asked in zip(("V", "Phi"), open_, strict=True) if asked)
     part = _part(snapshots)
+    if len(bases.centers) > 1:
+        sentences.append(f"{names} taken to be radial for every species (a question not asked of several)")
+        return (told[0], told[1]), None
     if snapshots.dim != 2 or snapshots.box is not None or part.runs < FEWEST_RUNS:
         why = {1: "in one dimension there is nothing else"}.get(
             snapshots.dim, f"a question not asked {'of so few runs' if snapshots.dim == 2 else 'beyond two dimensions'}"
@@ -259,12 +306,18 @@ def _refined(
     explored, part = explore(snapshots), _part(snapshots)
     external, interaction = bases.of(*shapes)
     external = external.adapted(explored, "external") if external is not None else None
-    if not (isinstance(interaction, RadialSplines) and interaction.follow_data) or part.runs < FEWEST_RUNS:
+    following = [getattr(family, "follow_data", False) for _, family in interaction.members] if interaction else []
+    if interaction is None or not any(following) or part.runs < FEWEST_RUNS:
         return external, interaction
     plain = interaction.adapted(explored, "interaction")
     first = SelfTest(external, plain, **shared).fit(part)
-    assert isinstance(first.interaction_, RadialPotential)
-    return external, plain.refined(explored, "interaction", first.interaction_)
+    finer = {
+        kinds: family.refined(explored.of_kinds(kinds), "interaction", one_of(first.interaction_, kinds))
+        if follows and isinstance(family, RadialSplines)
+        else family
+        for (kinds, family), follows in zip(plain.members, following, strict=True)
+    }
+    return external, finer[()] if () in finer else BySpecies(finer, plain.species)
 
 
 def _part(snapshots: Snapshots) -> Snapshots:
@@ -272,27 +325,19 @@ def _part(snapshots: Snapshots) -> Snapshots:
     return snapshots[: max(1, LOOKED_AT // len(snapshots.times_of(0)))]
 
 
-def _factors(fitted: SelfTest, sentences: list[str]) -> tuple[float | None, float | None]:
+def _factors(fitted: SelfTest, sentences: list[str]) -> tuple[Any, Any]:
     """Whether each potential is seen at all."""
     families = (fitted.external_basis_, fitted.interaction_basis_)
     units = fitted._units(fitted.moments_)
-    factors: list[float | None] = []
-    for role, name in enumerate(("external potential", "interaction")):
-        if families[role] is None or fitted.posterior_ is None:
-            factors.append(None)
-            continue
-        factor = log_bayes_factor(units, families, fitted.posterior_, role)
-        factors.append(factor)
-        odds = f"10^{factor / np.log(10):.0f}" if factor > 9 else f"{np.exp(factor):.2g}"
-        if factor >= STRONG:
-            sentences.append(f"there is an {name}: Bayes factor {odds} against none")
-        else:
-            sentences.append(
-                f"no {name} can be seen (Bayes factor {odds}; only above {np.exp(STRONG):.0f} is it worth assuming one)"
-            )
-    unseen = [factor for factor in factors if factor is not None and factor < STRONG]
+    factors: tuple[list[float], list[float]] = ([], [])
+    for member in members_of(families) if fitted.posterior_ is not None else ():
+        factor = log_bayes_factor(units, families, fitted.posterior_, member.role, member.kinds)
+        factors[member.role].append(factor)
+        sentences.append(_seen(member, factor))
+    every = factors[0] + factors[1]
     if (
-        len(unseen) == 2
+        len(every) > 1
+        and max(every) < STRONG
         and fitted.posterior_ is not None
         and log_bayes_factor_of_all(units, fitted.posterior_) >= STRONG
     ):
@@ -300,4 +345,16 @@ def _factors(fitted: SelfTest, sentences: list[str]) -> tuple[float | None, floa
             "but there is a force: either potential can stand in for the other; leave one out if you know that it is "
             "not there (external=None, interaction=None)"
         )
-    return factors[0], factors[1]
+    by_species = [family is not None and family.species is not None for family in families]
+    found = [tuple(own) if several else (own or [None])[0] for own, several in zip(factors, by_species, strict=True)]
+    return found[0], found[1]
+
+
+def _seen(member: Member, factor: float) -> str:
+    name = ("external potential", "interaction")[member.role]
+    if member.kinds:
+        name += f" {('for', 'of')[member.role]} {in_words(member.kinds)}"
+    odds = f"10^{factor / np.log(10):.0f}" if factor > 9 else f"{np.exp(factor):.2g}"
+    if factor >= STRONG:
+        return f"there is an {name}: Bayes factor {odds} against none"
+    return f"no {name} can be seen (Bayes factor {odds}; only above {np.exp(STRONG):.0f} is it worth assuming one)"

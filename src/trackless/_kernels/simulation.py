@@ -292,9 +292,11 @@ def simulate_batch(
             size = np.sqrt(h)
             for b in range(runs):
                 fill_normals(noise, b, normals, n * dim)
-                for i in range(n):
-                    for k in range(dim):
-                        kick[k, column[b, i]] = sigma[k] * size * normals[i * dim + k]
+                for a in range(kinds):
+                    begin = runs * starts[a] + b * (starts[a + 1] - starts[a]) - starts[a]
+                    for i in range(starts[a], starts[a + 1]):
+                        for k in range(dim):
+                            kick[k, begin + i] = sigma[k] * size * normals[i * dim + k]
             if accurate:
                 for k in range(dim):
                     for p in range(total):

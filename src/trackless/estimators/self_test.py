@@ -146,7 +146,10 @@ class SelfTest(LeastSquares):
         if any(isinstance(as_basis(basis), BySpecies) for basis in (self.external, self.interaction)):
             for asked, name in ((self.dynamics == "discrete", "dynamics='discrete'"), (self.debias, "debias=True")):
                 if asked:
-                    raise InputError(f"{name}: families by species are for continuous time without debias only")
+                    raise InputError(
+                        f"{name}: not for potentials of each species; give one family for all particles "
+                        "(external=tl.RadialSplines(20), ...), or leave this out"
+                    )
         if self.resolve is not None and self.dynamics == "discrete":
             raise InputError("resolve: dynamics='discrete' has no time integrals that could be wrong; use resolve=None")
 
