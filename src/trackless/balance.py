@@ -70,7 +70,7 @@ class Tests:
     names: tuple[str, ...]
 
 
-def tests_for(snapshots: Snapshots, per_direction: bool, quadratic: bool, kinds: int = 1) -> Tests:
+def tests_for(snapshots: Snapshots, per_direction: bool, quadratic: bool, kinds: int) -> Tests:
     """Smooth test functions on the scale of the data; ``quadratic``: polynomials only, none in a periodic box.
 
     Where ``kinds`` of particles are told apart, each has its own polynomials; functions of distances are of all pairs.

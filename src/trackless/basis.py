@@ -29,15 +29,7 @@ from trackless.potentials import (
     as_radial,
 )
 from trackless.shapes import Gaussian
-from trackless.tables import (
-    Families,
-    RadialTable,
-    TensorTable,
-    by_direction,
-    empty_table,
-    radial_table,
-    tabulated,
-)
+from trackless.tables import Families, RadialTable, TensorTable, by_direction, empty_table, radial_table, tabulated
 
 Role = Literal["external", "interaction"]
 Center = tuple[float, ...] | Literal["mean"] | None
@@ -138,9 +130,10 @@ def _tables(basis: Basis | None, kinds: list[Kinds], dim: int, role: Role) -> tu
         return (basis.table(dim),) * len(kinds)
     own = {of: family.table(dim) for of, family in basis.members}
     if len({type(table) for table in own.values()}) > 1:
+        given = ", ".join(type(family).__name__ for _, family in basis.members)
         raise InputError(
-            f"{role}: expected families of one sort for all species, got {', '.join(sorted(map(repr, basis.members)))}; "
-            "take radial families for all, or tensor splines for all"
+            f"{role}: expected families of one sort for all species, got {given}; take radial ones for all, or tensor "
+            "splines for all"
         )
     one = next(iter(own.values()))
     nothing = empty_table(dim) if isinstance(one, RadialTable) else one._replace(size=0)

@@ -163,11 +163,7 @@ def priors_of(members: list[Member], coef: Array, matrix: Array) -> list[tuple[s
 
 
 def log_bayes_factor(
-    units: Units,
-    families: tuple[Basis | None, Basis | None],
-    found: Posterior,
-    role: int,
-    kinds: Kinds | None = None,
+    units: Units, families: tuple[Basis | None, Basis | None], found: Posterior, role: int, kinds: Kinds | None = None
 ) -> float:
     """Evidence for a potential (V: role 0, Phi: 1) against none, as the logarithm of the Bayes factor.
 

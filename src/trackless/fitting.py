@@ -201,7 +201,9 @@ def _pairs(snapshots: Snapshots, sentences: list[str]) -> list[Kinds]:
     number = dict(zip(names, most.tolist(), strict=True))
     every = list(combinations_with_replacement(names, 2))
     alone = [pair for pair in every if pair[0] == pair[1] and number[pair[0]] < 2]
-    sentences += [f"there is never more than one {kind}, so that nothing is said of a pair of them" for kind, _ in alone]
+    sentences += [
+        f"there is never more than one {kind}, so that nothing is said of a pair of them" for kind, _ in alone
+    ]
     return [pair for pair in every if pair not in alone]
 
 

@@ -137,16 +137,18 @@ def anisotropic() -> Model:
 
 
 def mixture() -> Model:
-    """Two species, a and b, in traps of their own: a repel each other, b attract each other, unlike ones form pairs."""
+    """Two species, a and b, in traps of their own: a repel each other, b attract each other, a and b form shells."""
     traps = {kind: RadialFunctions([Power(2)], names=["|x|^2"]) for kind in "ab"}
     shells = {
         ("a", "a"): RadialFunctions([Gaussian(0.0, 0.6)], names=["soft core"]),
-        ("a", "b"): RadialFunctions([Exponential(2.0, 0.8), Exponential(4.0, 0.8)], names=["exp(-a s)", "exp(-2a s)"]),
+        ("a", "b"): RadialFunctions([Gaussian(0.7, 0.25)], names=["shell"]),
         ("b", "b"): RadialFunctions([Gaussian(0.0, 1.0)], names=["attraction"]),
     }
-    return Model("mixture", BySpecies(traps), BySpecies(shells), (0.5, 1.0, 4.0, -3.0, 1.5, -3.0))
+    return Model("mixture", BySpecies(traps), BySpecies(shells), (0.5, 1.0, 6.0, -4.0, -5.0))
 
 
-PAPER = (reference, smoothness, conditioning, singularity, smooth_control, anisotropic)
-ALL = {make.__name__: make for make in (*PAPER, mixture)}
+ALL = {
+    make.__name__: make
+    for make in (reference, smoothness, conditioning, singularity, smooth_control, anisotropic, mixture)
+}
 """Name -> function that makes the model."""

@@ -55,6 +55,7 @@ class ModelName(StrEnum):
     singularity = "singularity"
     smooth_control = "smooth_control"
     anisotropic = "anisotropic"
+    mixture = "mixture"
 
 
 @contextmanager
