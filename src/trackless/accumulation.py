@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from trackless import _progress, _threads
 from trackless._errors import InputError
 from trackless._kernels.moments import accumulate_task
-from trackless.basis import Basis, Role, families_of
+from trackless.basis import Basis, families_of
 from trackless.by_species import BySpecies, as_basis
 from trackless.exploration import explore
 from trackless.matching import Matching, Tally
@@ -25,7 +25,6 @@ from trackless.tables import Families, RadialTable, TensorTable
 
 Array = NDArray[np.float64]
 Wanted = Basis | Mapping[Any, Basis] | None
-ROLES: tuple[Role, Role] = ("external", "interaction")
 MOST_BYTES = 2_000_000_000  # moments of one block may not be larger
 FEW_BLOCKS = 64  # with fewer runs than this, time windows serve as further blocks
 
@@ -71,14 +70,14 @@ def accumulate(
     >>> tl.accumulate(data, tl.RadialSplines(6), tl.RadialSplines(10), windows=2).quadratic.shape
     (8, 2, 2, 3, 16, 16)
     """
-    external, interaction = as_basis(external), as_basis(interaction)
-    _check(snapshots, external, interaction, coupling, matching)
-    external, interaction = closed_bases(snapshots, external, interaction)
-    if interaction is not None:
-        _check_cutoff(interaction, snapshots)
+    given: tuple[Basis | None, Basis | None] = as_basis(external), as_basis(interaction)
+    _check(snapshots, *given, coupling, matching)
+    bases = closed_bases(snapshots, *given)
+    if bases[1] is not None:
+        _check_cutoff(bases[1], snapshots)
     matching = matching.resolved(snapshots) if matching is not None else None
-    families = families_of(external, interaction, snapshots.dim, per_direction)
-    moments = _empty(snapshots, external, interaction, coupling, windows, blocks, matching, families.parts)
+    families = families_of(*bases, snapshots.dim, per_direction)
+    moments = _empty(snapshots, *bases, coupling, windows, blocks, matching, families.parts)
     work = list(batches(tasks(snapshots, block_cuts(snapshots.runs, moments.blocks), moments.windows)))
     for batch in _progress.track(work, "accumulating", len(work)):
         _add_batch(moments, snapshots, batch, families, matching)
@@ -111,12 +110,13 @@ def _check(
     if matching is not None and not isinstance(matching, Matching):
         raise InputError(f"matching: expected tl.Matching(...), got {matching!r}")
     check_snapshots(snapshots, coupling, interaction is not None)
-    by_species = [(basis, role) for basis, role in zip((external, interaction), ROLES, strict=True)
-                  if isinstance(basis, BySpecies)]  # fmt: skip
-    for basis, role in by_species:
-        basis.check(snapshots.species, role)
-    if by_species and matching is not None:
-        raise InputError("matching: potentials of each species are learnt without following particles (tl.SelfTest)")
+    for basis, interacts in ((external, False), (interaction, True)):
+        if isinstance(basis, BySpecies):
+            basis.check(snapshots.species, "interaction" if interacts else "external")
+            if matching is not None:
+                raise InputError(
+                    "matching: potentials of each species are learnt without following particles, SelfTest"
+                )
 
 
 def check_snapshots(snapshots: Snapshots, coupling: str, interaction: bool) -> None:

@@ -170,10 +170,9 @@ class _Bases:
 
     def of(self, external: str, interaction: str) -> tuple[Basis | None, Basis | None]:
         """The families for two shapes, "radial" or "free", where nothing was given."""
-        v = self.external
+        v, phi = as_basis(self.external), as_basis(self.interaction)
         if isinstance(v, str):
             v = _for_each({kinds: self._one(0, external, center) for kinds, center in self.centers.items()})
-        phi = self.interaction
         if isinstance(phi, str):
             phi = _for_each({pair: self._one(1, interaction, None) for pair in self.pairs})
         return v, phi
@@ -201,9 +200,7 @@ def _pairs(snapshots: Snapshots, sentences: list[str]) -> list[Kinds]:
     number = dict(zip(names, most.tolist(), strict=True))
     every = list(combinations_with_replacement(names, 2))
     alone = [pair for pair in every if pair[0] == pair[1] and number[pair[0]] < 2]
-    sentences += [
-        f"there is never more than one {kind}, so that nothing is said of a pair of them" for kind, _ in alone
-    ]
+    sentences += [f"there is never more than one {kind}, so that no pair of them is seen" for kind, _ in alone]
     return [pair for pair in every if pair not in alone]
 
 
@@ -330,19 +327,16 @@ def _part(snapshots: Snapshots) -> Snapshots:
 def _factors(fitted: SelfTest, sentences: list[str]) -> tuple[Any, Any]:
     """Whether each potential is seen at all."""
     families = (fitted.external_basis_, fitted.interaction_basis_)
-    units = fitted._units(fitted.moments_)
+    units, known = fitted._units(fitted.moments_), fitted.posterior_
+    if known is None:
+        return None, None
     factors: tuple[list[float], list[float]] = ([], [])
-    for member in members_of(families) if fitted.posterior_ is not None else ():
-        factor = log_bayes_factor(units, families, fitted.posterior_, member.role, member.kinds)
+    for member in members_of(families):
+        factor = log_bayes_factor(units, families, known, member.role, member.kinds)
         factors[member.role].append(factor)
         sentences.append(_seen(member, factor))
     every = factors[0] + factors[1]
-    if (
-        len(every) > 1
-        and max(every) < STRONG
-        and fitted.posterior_ is not None
-        and log_bayes_factor_of_all(units, fitted.posterior_) >= STRONG
-    ):
+    if len(every) > 1 and max(every) < STRONG and log_bayes_factor_of_all(units, known) >= STRONG:
         sentences.append(
             "but there is a force: either potential can stand in for the other; leave one out if you know that it is "
             "not there (external=None, interaction=None)"

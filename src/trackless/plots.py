@@ -214,9 +214,8 @@ def fit_figure(fits: Mapping[str, Any], snapshots: Snapshots, truth: Any = None,
     for axis, (role, kinds) in zip(axes[seen:], shown, strict=True):
         learnt = {label: one_of(getattr(f, f"{role}_"), kinds) for label, f in fits.items()}
         learnt = {label: p for label, p in learnt.items() if p is not None}
-        axis.set_title(
-            f"what is learnt: ${SYMBOL[role]}{_prime(learnt)}$" + (f" of {in_words(kinds)}" if kinds else "")
-        )
+        of = f" of {in_words(kinds)}" if kinds else ""
+        axis.set_title(f"what is learnt: ${SYMBOL[role]}{_prime(learnt)}${of}")
         own = explored.of_kinds(kinds)
         if all(isinstance(p, RadialPotential) for p in learnt.values()):
             exact = one_of(getattr(truth, role, None), kinds)

@@ -96,9 +96,7 @@ def simulate(
     if not species:  # given positions say how many there are
         counts = (total,)
     elif sum(counts) != total:
-        raise InputError(
-            f"initial: expected positions of {sum(counts)} particles, {counts} of each species, got {total}"
-        )
+        raise InputError(f"initial: expected positions of {sum(counts)} particles ({counts} of each kind), got {total}")
     positions = np.empty((runs, observations, total, dim))
     batch = 1 if accurate else LOCKSTEP
     batches = [slice(m, min(m + batch, runs)) for m in range(0, runs, batch)]

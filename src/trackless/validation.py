@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trackless._errors import InputError
 from trackless.exploration import Exploration, explore, radial_density
-from trackless.mixtures import listed, one_of
+from trackless.mixtures import Potentials, kinds_of, one_of
 from trackless.potentials import Potential, RadialPotential
 from trackless.snapshots import Snapshots
 
@@ -64,10 +64,10 @@ def _by_kinds(fitted: Any, truth: Any, explored: Exploration, role: str) -> floa
     if not isinstance(truth, Mapping) and not isinstance(fitted, Mapping):
         return _relative(fitted, truth, explored, role)
     return {
-        kinds if len(kinds) > 1 else kinds[0]: _relative(
-            one_of(fitted, kinds), one_of(truth, kinds), explored.of_kinds(kinds), role
+        key: _relative(
+            one_of(fitted, kinds_of(key)), one_of(truth, kinds_of(key)), explored.of_kinds(kinds_of(key)), role
         )
-        for kinds, _ in listed(truth if isinstance(truth, Mapping) else fitted)
+        for key in Potentials(truth if isinstance(truth, Mapping) else fitted)
     }
 
 

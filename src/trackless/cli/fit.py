@@ -254,7 +254,8 @@ def _slopes(fitted: Any) -> dict[str, Any]:
         potential, role = one.potential, ("external", "interaction")[one.role]
         if not isinstance(potential, RadialPotential):
             continue
-        r = np.linspace(*one.explored, 11)[1:-1]
+        low, high = one.explored
+        r = np.linspace(low, high, 11)[1:-1]
         columns = {"distance": r, "slope": potential.slope(r)}
         if potential.uncertainty is not None:
             columns["lower"], columns["upper"] = potential.band(r)
