@@ -270,3 +270,49 @@ def test_what_is_not_for_species(data, setting):
         tl.SelfTest(MODEL.external_basis, None, sigma=1.0, **setting).fit(data)
     with pytest.raises(tl.InputError, match="without following particles"):
         tl.LabeledMLE(MODEL.external_basis, None, sigma=1.0).fit(data)
+
+
+@pytest.fixture(scope="module")
+def found(data):
+    return tl.fit(data)
+
+
+def test_the_door_tells_species_apart(data, found):
+    said = str(found.findings_)
+    assert found.sigma_ == pytest.approx(1.0, abs=0.05)
+    assert list(found.external_) == ["a", "b"]
+    assert list(found.interaction_) == [("a", "a"), ("a", "b"), ("b", "b")]
+    assert "V and Phi taken to be radial for every species" in said
+    assert "there is an interaction of a and b" in said
+    assert [len(factors) for factors in found.findings_.log_bayes_factors] == [2, 3]
+    assert found.findings_.residual_test.passed
+    assert tl.gradient_errors(found, MODEL, data).interaction["a", "b"] < 0.3
+
+
+def test_the_findings_of_a_mixture_are_saved(found, tmp_path):
+    found.save(tmp_path / "fit.trackless")
+    again = tl.load(tmp_path / "fit.trackless")
+    assert again.findings_.log_bayes_factors == found.findings_.log_bayes_factors
+    assert again.identifiability().sentences == found.identifiability().sentences
+
+
+def test_the_door_leaves_out_pairs_that_are_never_seen():
+    data = tl.simulate(MODEL, particles={"a": 3, "b": 1}, runs=10, duration=0.2, step=1e-3)
+    fitted = tl.fit(data, sigma=1.0, resolve=None)
+    assert list(fitted.interaction_) == [("a", "a"), ("a", "b")]
+    assert "never more than one b" in str(fitted.findings_)
+
+
+def test_one_family_is_the_same_for_all_species(data):
+    fitted = tl.fit(data, sigma=1.0, external=tl.RadialSplines(6), interaction=None, resolve=None)
+    assert fitted.external_.slope(1.0) > 0
+    assert fitted.findings_.log_bayes_factors[1] is None
+
+
+def test_the_door_takes_dicts(data):
+    phi = {("b", "a"): tl.RadialSplines(10)}
+    fitted = tl.fit(data, sigma=1.0, external=tl.RadialSplines(6), interaction=phi, resolve=None)
+    assert list(fitted.interaction_) == [("a", "b")]
+    assert "there is an external potential: " in str(fitted.findings_)
+    with pytest.raises(tl.InputError, match="not for potentials of each species"):
+        tl.fit(data, sigma=1.0, dynamics="discrete")
