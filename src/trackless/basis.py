@@ -107,9 +107,8 @@ def members_of(families: tuple[Basis | None, Basis | None]) -> list[Member]:
 def families_of(external: Basis | None, interaction: Basis | None, dim: int, per_direction: bool = False) -> Families:
     """Two closed families, or none, as kernels read them; ``per_direction`` keeps diffusion terms apart."""
     species = next((basis.species for basis in (external, interaction) if basis and basis.species), ("",))
+    # every pair, also those without an interaction: kernels are compiled for numbers of tables
     pairs = list(combinations_with_replacement(species, 2))
-    if interaction is not None and interaction.species is not None:
-        pairs = [kinds for kinds, _ in interaction.members]
     places = np.array([[species.index(kind) for kind in pair] for pair in pairs], np.int64)
     singles, doubles = (
         tuple(by_direction(table) for table in tables) if per_direction else tables
