@@ -96,7 +96,10 @@ class BySpecies(Basis):
     def check(self, species: tuple[str, ...] | None, role: Role) -> None:
         """Refuse data with other kinds of particles, and keys that are no such kinds."""
         if species is None:
-            raise InputError(f"{role}: there is a family for each species, but the data have none; Snapshots(species=)")
+            raise InputError(
+                f"{role}: there is a family for each species, but the data have none; say who is what, "
+                "tl.Snapshots(..., species=...), or give one family for all particles"
+            )
         if self.species not in (None, species):
             raise InputError(
                 f"{role}: these families are for data with the species {', '.join(self.species or ())}, "
@@ -104,7 +107,7 @@ class BySpecies(Basis):
             )
         for kinds, _ in self.families:
             if len(kinds) != (2 if role == "interaction" else 1):
-                wanted = "pairs of them, ('a', 'b')" if role == "interaction" else "names of kinds, 'a'"
+                wanted = "pairs of species, ('a', 'b')," if role == "interaction" else "names of species, 'a',"
                 raise InputError(f"{role}: expected {wanted}, got {', '.join(map(repr, kinds))}")
             unknown = [name for name in kinds if name not in species]
             if unknown:

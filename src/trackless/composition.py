@@ -33,6 +33,8 @@ def species_of(potentials: tuple[Any, Any], particles: int | Mapping[str, int], 
     named = sorted({kind for potential in potentials for kinds, _ in listed(potential) for kind in kinds})
     if isinstance(initial, Snapshots):
         species = initial.species or ()
+        if not named and len(_first_counts(initial)) > 1:  # all move alike, so that nobody asks who is what
+            return ()
     else:
         species = tuple(sorted(map(str, particles))) if isinstance(particles, Mapping) else tuple(named)
     missing = [kind for kind in named if kind not in species]
@@ -45,10 +47,10 @@ def species_of(potentials: tuple[Any, Any], particles: int | Mapping[str, int], 
 def counts_of(species: tuple[str, ...], particles: int | Mapping[str, int], initial: Any) -> tuple[int, ...]:
     """How many particles of each kind there are in a run; one number is divided as evenly as can be."""
     if species and isinstance(initial, Snapshots):
-        first = [tuple(initial.species_counts_of(m)[0].tolist()) for m in range(initial.runs)]
-        if len(set(first)) > 1:
+        first = _first_counts(initial)
+        if len(first) > 1:
             raise InputError("initial: the first snapshots differ in how many particles of each species they have")
-        return first[0]
+        return first.pop()
     if isinstance(particles, Mapping):
         given = {str(kind): int(count) for kind, count in particles.items()}
         return tuple(given[kind] for kind in species)
@@ -60,6 +62,11 @@ def counts_of(species: tuple[str, ...], particles: int | Mapping[str, int], init
             f"{dict.fromkeys(species, 5)}"
         )
     return tuple(particles // len(species) + (k < particles % len(species)) for k in range(len(species)))
+
+
+def _first_counts(initial: Snapshots) -> set[tuple[int, ...]]:
+    """Numbers of each kind in the first snapshots of all runs."""
+    return {tuple(initial.species_counts_of(m)[0].tolist()) for m in range(initial.runs)}
 
 
 def kinds_for_kernel(

@@ -227,8 +227,8 @@ def test_sigma_is_found(data):
     ("v", "phi", "message"),
     [
         ({"a": 6, "d": 6}, None, "external: there is no species 'd'; there are a, b"),
-        ({("a", "b"): 6}, None, "external: expected names of kinds"),
-        (None, {"a": 6}, "interaction: expected pairs of them"),
+        ({("a", "b"): 6}, None, "external: expected names of species"),
+        (None, {"a": 6}, "interaction: expected pairs of species"),
         (None, {("b", "b"): 6}, "interaction of b and b: RadialSplines: there are no pairs"),
     ],
 )

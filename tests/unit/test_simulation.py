@@ -344,3 +344,11 @@ def test_a_fitted_mixture_can_be_simulated():
     data = tl.simulate(MIXTURE, particles={"a": 3, "b": 2}, runs=40, duration=0.2, step=1e-3)
     fitted = tl.SelfTest(MIXTURE.external_basis, MIXTURE.interaction_basis, sigma=1.0).fit(data)
     assert tl.simulate(fitted, initial=data, **MIXED).species == ("a", "b")
+
+
+def test_starts_with_other_numbers_of_each_species():
+    kinds = np.array([[["a", "a", "b"]], [["a", "b", "b"]]])
+    start = tl.Snapshots(np.random.default_rng(0).normal(size=(2, 1, 3, 2)), [0.0], species=kinds)
+    assert tl.simulate(REFERENCE, initial=start, **MIXED | {"runs": 2}).species is None
+    with pytest.raises(tl.InputError, match="how many particles of each species"):
+        tl.simulate(MIXTURE, initial=start, **MIXED | {"runs": 2})
