@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "BySpecies": "by_species",
     "GaussianRBF": "basis",
     "InputError": "_errors",
     "LabeledMLE": "estimators.labeled",
@@ -41,6 +42,7 @@ _HOME = {
 }
 
 __all__ = [
+    "BySpecies",
     "GaussianRBF",
     "InputError",
     "LabeledMLE",
@@ -81,6 +83,7 @@ if TYPE_CHECKING:
     from trackless.accumulation import accumulate as accumulate
     from trackless.basis import GaussianRBF as GaussianRBF
     from trackless.basis import RadialFunctions as RadialFunctions
+    from trackless.by_species import BySpecies as BySpecies
     from trackless.comparison import compare as compare
     from trackless.estimators.labeled import LabeledMLE as LabeledMLE
     from trackless.estimators.neural import NeuralSelfTest as NeuralSelfTest

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from trackless._errors import InputError
 from trackless._kernels.moments import accumulate_task
 from trackless._kernels.vanishing import vanishing_task
 from trackless.basis import Basis, families_of
+from trackless.by_species import BySpecies, as_basis
 from trackless.exploration import explore
 from trackless.matching import Matching, Tally
 from trackless.moments import Moments, block_bytes, bounded_blocks, pair_rule
@@ -24,6 +26,7 @@ from trackless.space import half_box, side_lengths
 from trackless.tables import Families, Mask, RadialTable, TensorTable
 
 Array = NDArray[np.float64]
+Wanted = Basis | Mapping[Any, Basis] | None
 MOST_BYTES = 2_000_000_000  # moments of one block may not be larger
 DRAWS = 2  # of additional errors of positions
 FEW_BLOCKS = 64  # with fewer runs than this, time windows serve as further blocks
@@ -31,8 +34,8 @@ FEW_BLOCKS = 64  # with fewer runs than this, time windows serve as further bloc
 
 def accumulate(
     snapshots: Snapshots,
-    external: Basis | None = None,
-    interaction: Basis | None = None,
+    external: Wanted = None,
+    interaction: Wanted = None,
     coupling: str = "mean",
     windows: int | None = None,
     blocks: int | None = None,
@@ -46,7 +49,7 @@ def accumulate(
     ----------
     snapshots : Snapshots
         At least two per run. Read in pieces, so a memory-mapped array may be larger than memory.
-    external, interaction : Basis or None
+    external, interaction : Basis, dict of them by species, or None
         Families for V and Phi; None leaves that potential out. Open ranges are closed on the data.
     coupling : "mean" or "sum"
         Whether the interaction force on a particle is (1/N) sum_j or sum_j.
@@ -73,14 +76,15 @@ def accumulate(
     >>> tl.accumulate(data, tl.RadialSplines(6), tl.RadialSplines(10), windows=2).quadratic.shape
     (8, 2, 2, 3, 16, 16)
     """
-    _check(snapshots, external, interaction, coupling, matching)
-    external, interaction = closed_bases(snapshots, external, interaction)
-    if interaction is not None:
-        _check_cutoff(interaction, snapshots)
+    given: tuple[Basis | None, Basis | None] = as_basis(external), as_basis(interaction)
+    _check(snapshots, *given, coupling, matching)
+    bases = closed_bases(snapshots, *given)
+    if bases[1] is not None:
+        _check_cutoff(bases[1], snapshots)
     matching = matching.resolved(snapshots) if matching is not None else None
-    families = families_of(external, interaction, snapshots.dim, per_direction)
+    families = families_of(*bases, snapshots.dim, per_direction)
     seen = _closed_observation(observation, snapshots, matching, per_direction)
-    moments = _empty(snapshots, external, interaction, coupling, windows, blocks, matching, families.parts, seen)
+    moments = _empty(snapshots, *bases, coupling, windows, blocks, matching, families.parts, seen)
     plan = _Plan(snapshots, coupling, families, matching, seen, seen.mask(snapshots.dim, families.reach))
     work = list(batches(tasks(snapshots, block_cuts(snapshots.runs, moments.blocks), moments.windows)))
     copies: list[tuple[int | None, float]] = [(None, 1.0)]
@@ -131,6 +135,13 @@ def _check(
     if matching is not None and not isinstance(matching, Matching):
         raise InputError(f"matching: expected tl.Matching(...), got {matching!r}")
     check_snapshots(snapshots, coupling, interaction is not None)
+    for basis, interacts in ((external, False), (interaction, True)):
+        if isinstance(basis, BySpecies):
+            basis.check(snapshots.species, "interaction" if interacts else "external")
+            if matching is not None:
+                raise InputError(
+                    "matching: potentials of each species are learnt without following particles, SelfTest"
+                )
 
 
 def check_snapshots(snapshots: Snapshots, coupling: str, interaction: bool) -> None:
@@ -275,8 +286,8 @@ def _run_task(task: Task, plan: _Plan) -> dict[str, Array]:
     by_run = energy.reshape(len(runs), frames, -1)
     first, last = by_run[:, 0], by_run[:, -1]
     if plan.seen.window is None:  # who enters or leaves a window does so where its energy is 0
-        usual = np.array([snapshots.usual_counts(m) for m in runs])
-        first, last = (by_run[:, i] * usual_size(counts[:, i, None], usual, *sizes) for i in (0, -1))
+        of_kind = np.diff(starts, axis=1).reshape(len(runs), frames, -1)
+        first, last = (by_run[:, i] * usual_size(snapshots, runs, of_kind[:, i], families) for i in (0, -1))
     if matching is not None:  # the particles that were followed stand for their snapshot
         counts = np.diff(np.concatenate([[0.0], np.cumsum(matched)])[offsets]).reshape(counts.shape)
     weight = np.bincount(piece.class_of, counts.sum(axis=0)[piece.order], len(piece.weights)) @ piece.weights
@@ -327,11 +338,15 @@ def _followed(
     return moves.displacement, moves.matched, np.array(tally)
 
 
-def usual_size(n: NDArray[np.int64], usual: Array, external: int, interaction: int) -> Array:
-    """Factors (runs, K) that scale energies of a frame with n particles to the usual numbers of its run."""
-    single = usual[:, :1] / np.maximum(n, 1)
-    pairs = usual[:, 1:] / np.maximum(n * (n - 1), 1)
-    return np.concatenate([np.repeat(single, external, axis=1), np.repeat(pairs, interaction, axis=1)], axis=1)
+def usual_size(snapshots: Snapshots, runs: list[int], counts: NDArray[np.int64], families: Families) -> Array:
+    """Factors (runs, K) that scale energies of frames with ``counts`` (runs, kinds) to the usual numbers of their run.
+
+    A constant added to a potential would otherwise change the energy whenever a particle appears; this way those that
+    are not seen count like those that are.
+    """
+    kinds = len(families.external)
+    usual = np.array([families.terms(snapshots.kinds_in(m, kinds)).mean(axis=0) for m in runs])
+    return families.of_functions(usual / np.maximum(families.terms(counts), 1.0))
 
 
 def _at_centre(points: Array, starts: NDArray[np.int64], families: Families) -> NDArray[np.bool_]:

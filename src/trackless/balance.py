@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations_with_replacement
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +37,7 @@ from trackless.quadrature import RULES, STRIDES, rule_named
 from trackless.shapes import Gaussian, Power
 from trackless.snapshots import Snapshots
 from trackless.space import half_box, side_lengths
-from trackless.tables import Families, PolynomialTable, RadialTable, by_direction, empty_table, one_kind, one_noise
+from trackless.tables import Families, PolynomialTable, RadialTable, by_direction, empty_table, one_noise
 
 Array = NDArray[np.float64]
 WINDOWS = 8
@@ -70,8 +71,11 @@ class Tests:
     names: tuple[str, ...]
 
 
-def tests_for(snapshots: Snapshots, per_direction: bool, quadratic: bool) -> Tests:
-    """Smooth test functions on the scale of the data; ``quadratic``: polynomials only, none in a periodic box."""
+def tests_for(snapshots: Snapshots, per_direction: bool, quadratic: bool, kinds: int) -> Tests:
+    """Smooth test functions on the scale of the data; ``quadratic``: polynomials only, none in a periodic box.
+
+    Where ``kinds`` of particles are told apart, each has its own polynomials; functions of distances are of all pairs.
+    """
     dim, explored = snapshots.dim, explore(snapshots)
     external: PolynomialTable | RadialTable = empty_table(dim)
     names: list[str] = []
@@ -89,11 +93,15 @@ def tests_for(snapshots: Snapshots, per_direction: bool, quadratic: bool) -> Tes
     if max(snapshots.counts_of(0)) > 1 and not (quadratic and snapshots.box is not None):
         family, pairs = _pair_functions(snapshots, quadratic)
         interaction = family.adapted(explored, "interaction").table(dim)
-    steady = np.array([True] * len(names) + [snapshots.box is not None or name == "r^2" for name in pairs])
+    steady = np.array([True] * len(names) * kinds + [snapshots.box is not None or name == "r^2" for name in pairs])
     if per_direction:
         external, interaction = by_direction(external), by_direction(interaction)
-    every = np.array(along + [-1] * len(pairs), dtype=np.int64)
-    return Tests(one_kind(external, interaction, reach), steady, every, (*names, *pairs))
+    every = np.array(along * kinds + [-1] * len(pairs), dtype=np.int64)
+    meeting = np.array(list(combinations_with_replacement(range(kinds), 2)), np.int64)
+    families = Families((external,) * kinds, (interaction,) * len(meeting), meeting, reach, False, kinds > 1)
+    if kinds > 1:
+        names = [f"{name} of {kind}" for kind in snapshots.species or () for name in names]
+    return Tests(families, steady, every, (*names, *pairs))
 
 
 def _reach(snapshots: Snapshots) -> float:
@@ -194,10 +202,10 @@ def balance(
     per_direction : bool
         Keep the parts of the noise in each direction apart.
     """
-    tests = tests_for(snapshots, per_direction, quadratic=False)
+    families = families_of(external, interaction, snapshots.dim, per_direction)
+    tests = tests_for(snapshots, per_direction, quadratic=False, kinds=len(families.external))
     if len(tests.names) == 0:
         raise InputError("no test function fits these data: one particle in a periodic box has no energy to look at")
-    families = families_of(external, interaction, snapshots.dim, per_direction)
     of_task = partial(
         _sums, snapshots=snapshots, coupling=coupling, families=families, tests=tests, coef=np.ascontiguousarray(coef),
         rule=RULES.index(rule_named(quadrature)),
@@ -260,9 +268,8 @@ def _sums(
     )  # fmt: skip
     shape = (len(runs), frames)
     energy, diffusion, power, gram = (a.reshape(*shape, *a.shape[1:]) for a in (energy, diffusion, power, gram))
-    sizes = tests.families.external_size, tests.families.interaction_size
-    usual = np.array([snapshots.usual_counts(m) for m in runs])
-    first, last = (energy[:, i] * usual_size(counts[:, i, None], usual, *sizes) for i in (0, -1))
+    of_kind = np.diff(starts, axis=1).reshape(*shape, -1)
+    first, last = (energy[:, i] * usual_size(snapshots, runs, of_kind[:, i], tests.families) for i in (0, -1))
     sums = {
         "change": (last * piece.closes - first * piece.opens).sum(axis=0),
         "diffusion": np.einsum("rfpe,fs->spe", diffusion, weights),
@@ -273,7 +280,7 @@ def _sums(
     squares, clocks, whole = [], [], np.zeros(0)
     for stride in STRIDES:
         gaps = np.diff(times[:, ::stride], axis=1)
-        steady = (counts[:, ::stride][:, 1:] == counts[:, ::stride][:, :-1])[..., None, None]
+        steady = (np.diff(of_kind[:, ::stride], axis=1) == 0).all(axis=2)[..., None, None]
         laplacians, powers, gammas = (_integrated(a[:, ::stride], gaps) for a in (diffusion, power, gram))
         changes = np.diff(energy[:, ::stride], axis=1)
         terms = np.concatenate([changes[:, :, None], -laplacians, powers], axis=2) * steady

@@ -9,13 +9,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from itertools import combinations_with_replacement
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trackless._errors import InputError
 from trackless.exploration import Exploration
+from trackless.mixtures import Kinds, Potentials, name_of
 from trackless.potentials import (
     Centered,
     Potential,
@@ -27,16 +29,7 @@ from trackless.potentials import (
     as_radial,
 )
 from trackless.shapes import Gaussian
-from trackless.tables import (
-    Families,
-    RadialTable,
-    TensorTable,
-    by_direction,
-    empty_table,
-    one_kind,
-    radial_table,
-    tabulated,
-)
+from trackless.tables import Families, RadialTable, TensorTable, by_direction, empty_table, radial_table, tabulated
 
 Role = Literal["external", "interaction"]
 Center = tuple[float, ...] | Literal["mean", "fit"] | None
@@ -46,7 +39,15 @@ TIP = 32.0  # slopes at r = 0 are rounded below this part of the typical distanc
 
 
 class Basis(ABC):
-    """A family of functions on R^d, spanning one potential."""
+    """A family of functions on R^d, spanning one potential, or one for each kind or pair of kinds of particles."""
+
+    species: tuple[str, ...] | None = None
+    """Names of the kinds that are told apart (None: all particles are alike)."""
+
+    @property
+    def members(self) -> tuple[tuple[Kinds, Basis], ...]:
+        """The families of single potentials that this one is made of, with the kinds they are for."""
+        return (((), self),)
 
     @property
     @abstractmethod
@@ -72,16 +73,70 @@ class Basis(ABC):
         """The closed family as kernels read it."""
 
     @abstractmethod
-    def combine(self, coef: ArrayLike) -> Potential:
+    def combine(self, coef: ArrayLike) -> Potential | Potentials:
         """The potential with these coefficients."""
+
+
+class Member(NamedTuple):
+    """The family of one potential among all those of a fit."""
+
+    role: int
+    """0 for V, 1 for Phi"""
+    kinds: Kinds
+    """whose potential it is: one kind, two of them, or () for all particles"""
+    basis: Basis
+    part: slice
+    """where its coefficients are among all"""
+
+    @property
+    def name(self) -> str:
+        """V or Phi, and of whom."""
+        return name_of(self.role, self.kinds)
+
+
+def members_of(families: tuple[Basis | None, Basis | None]) -> list[Member]:
+    """The families of all single potentials, V first, in the order of the coefficients."""
+    found, start = [], 0
+    for role, family in enumerate(families):
+        for kinds, basis in family.members if family is not None else ():
+            found.append(Member(role, kinds, basis, slice(start, start + basis.size)))
+            start += basis.size
+    return found
 
 
 def families_of(external: Basis | None, interaction: Basis | None, dim: int, per_direction: bool = False) -> Families:
     """Two closed families, or none, as kernels read them; ``per_direction`` keeps diffusion terms apart."""
-    tables = [basis.table(dim) if basis is not None else empty_table(dim) for basis in (external, interaction)]
-    if per_direction:
-        tables = [by_direction(table) for table in tables]
-    return one_kind(tables[0], tables[1], getattr(interaction, "cutoff", None) or np.inf)
+    species = next((basis.species for basis in (external, interaction) if basis and basis.species), ("",))
+    # every pair, also those without an interaction: kernels are compiled for numbers of tables
+    pairs = list(combinations_with_replacement(species, 2))
+    places = np.array([[species.index(kind) for kind in pair] for pair in pairs], np.int64)
+    singles, doubles = (
+        tuple(by_direction(table) for table in tables) if per_direction else tables
+        for tables in (
+            _tables(external, [(kind,) for kind in species], dim, "external"),
+            _tables(interaction, pairs, dim, "interaction"),
+        )
+    )
+    same = [basis is not None and basis.species is None and len(species) > 1 for basis in (external, interaction)]
+    return Families(singles, doubles, places, getattr(interaction, "cutoff", None) or np.inf, *same)
+
+
+def _tables(basis: Basis | None, kinds: list[Kinds], dim: int, role: Role) -> tuple[Any, ...]:
+    """A table for each kind or pair: the same for all, or their own."""
+    if basis is None:
+        return (empty_table(dim),) * len(kinds)
+    if basis.species is None:
+        return (basis.table(dim),) * len(kinds)
+    own = {of: family.table(dim) for of, family in basis.members}
+    if len({type(table) for table in own.values()}) > 1:
+        given = ", ".join(type(family).__name__ for _, family in basis.members)
+        raise InputError(
+            f"{role}: expected families of one sort for all species, got {given}; take radial ones for all, or tensor "
+            "splines for all"
+        )
+    one = next(iter(own.values()))
+    nothing = empty_table(dim) if isinstance(one, RadialTable) else one._replace(size=0)
+    return tuple(own.get(of, nothing) for of in kinds)
 
 
 def placed(potential: RadialPotential, center: Center) -> RadialPotential:

@@ -32,7 +32,8 @@ from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 
 from trackless._errors import InputError
-from trackless.basis import Basis
+from trackless.basis import Basis, Member, members_of
+from trackless.mixtures import Kinds
 from trackless.priors import Gradient, Missed, Prior, prior_for
 from trackless.residuals import Units, heard_in, pilot, significant
 
@@ -68,8 +69,8 @@ class Posterior:
         Equations that were used: of functions that the data reached.
     deviations : (draws, K) or None
         Errors of the coefficients drawn from what is left of the uncertainty.
-    missed : (Missed or None, Missed or None)
-        What the functions of V and of Phi cannot show.
+    missed : tuple of (Missed or None)
+        What the functions of each potential cannot show, in the order of :func:`trackless.basis.members_of`.
     """
 
     coef: Array
@@ -81,7 +82,7 @@ class Posterior:
     noise: Array
     heard: NDArray[np.bool_]
     deviations: Array | None = None
-    missed: tuple[Missed | None, Missed | None] = (None, None)
+    missed: tuple[Missed | None, ...] = ()
 
     def solved(self, matrix: Array, vector: Array) -> Array:
         """Coefficients (K,) of other equations of the same kind, with the same prior and noise."""
@@ -125,19 +126,15 @@ def posterior(
             "fixed regularization, or more snapshots"
         )
     matrix, vector = units.mean()
-    roles = slices_of(families)
-    heard = heard_in(matrix, list(roles.values()))
+    members = members_of(families)
+    heard = heard_in(matrix, [member.part for member in members])
     coef = pilot(matrix, vector, heard)
-    priors = {
-        role: prior_for(family, coef[roles[role]], matrix[roles[role], roles[role]], trap=role == 0)
-        for role, family in enumerate(families)
-        if family is not None
-    }
+    priors = priors_of(members, coef, matrix)
 
     def maximised(coef: Array, start: Array | None) -> tuple[_Problem, Array, Array]:
         noise = units.covariance(coef, heard)
         systematic = significant(errors(coef), noise, heard) if errors is not None else np.zeros_like(noise)
-        problem = _Problem(matrix, vector, noise + systematic, heard, priors, roles)
+        problem = _Problem(matrix, vector, noise + systematic, heard, priors)
         return problem, problem.maximised(start), systematic
 
     with threadpool_limits(1, "blas"):  # matrices are small: threads that wait for each other cost a factor of 10
@@ -152,24 +149,33 @@ def posterior(
         free = max(count - found.effective, 0.5 * count)  # what was fitted took its part of the scatter
         measured = units.scatter(coef, heard) + systematic
         covariance, deviations = problem.averaged(h, measured * count / free)
-        missed = {role: prior.missed(own) for (role, prior), own in zip(priors.items(), problem.split(h), strict=True)}
-        return replace(found, covariance=covariance, deviations=deviations, missed=(missed.get(0), missed.get(1)))
+        missed = tuple(prior.missed(own) for prior, own in zip(problem.priors, problem.split(h), strict=True))
+        return replace(found, covariance=covariance, deviations=deviations, missed=missed)
 
 
-def log_bayes_factor(units: Units, families: tuple[Basis | None, Basis | None], found: Posterior, role: int) -> float:
+def priors_of(members: list[Member], coef: Array, matrix: Array) -> list[tuple[slice, Prior]]:
+    """The prior of each potential, with hyperparameters of its own, and where its coefficients are."""
+    parts = [member.part for member in members]
+    return [
+        (part, prior_for(member.basis, coef[part], matrix[part, part], trap=member.role == 0))
+        for part, member in zip(parts, members, strict=True)
+    ]
+
+
+def log_bayes_factor(
+    units: Units, families: tuple[Basis | None, Basis | None], found: Posterior, role: int, kinds: Kinds | None = None
+) -> float:
     """Evidence for a potential (V: role 0, Phi: 1) against none, as the logarithm of the Bayes factor.
 
-    The same equations, with the same noise, explained by the other potential alone.
+    The same equations, with the same noise, explained by the other potentials alone. With ``kinds`` the potential in
+    question is that of one kind, or of one pair, only.
     """
     matrix, vector = units.mean()
-    roles = slices_of(families)
-    other = families[1 - role]
-    if other is None:
+    others = [m for m in members_of(families) if m.role != role or kinds not in (None, m.kinds)]
+    if not others:
         return log_bayes_factor_of_all(units, found)
-    part = roles[1 - role]
-    prior = prior_for(other, found.coef[part], matrix[part, part], trap=role == 1)
     with threadpool_limits(1, "blas"):
-        problem = _Problem(matrix, vector, found.noise, found.heard, {1 - role: prior}, roles)
+        problem = _Problem(matrix, vector, found.noise, found.heard, priors_of(others, found.coef, matrix))
         return found.log_evidence - problem.posterior(problem.maximised(None)).log_evidence
 
 
@@ -199,11 +205,10 @@ class _Problem:
     """The evidence as a function of the hyperparameters, for one S; families without a prior are zero."""
 
     def __init__(
-        self, matrix: Array, vector: Array, noise: Array, heard: NDArray[np.bool_], priors: dict[int, Prior],
-        roles: dict[int, slice],
+        self, matrix: Array, vector: Array, noise: Array, heard: NDArray[np.bool_], priors: list[tuple[slice, Prior]]
     ) -> None:  # fmt: skip
         self.noise, self.heard = noise, heard
-        self.priors, self.slices = list(priors.values()), [roles[role] for role in priors]
+        self.slices, self.priors = [part for part, _ in priors], [prior for _, prior in priors]
         self.root: Array = np.asarray(np.linalg.cholesky(noise[np.ix_(heard, heard)]), float)
         # equations of unit noise
         self.equations: Array = solve_triangular(self.root, matrix[heard], lower=True)
@@ -215,7 +220,7 @@ class _Problem:
         return np.split(h, np.cumsum(sizes)[:-1])
 
     def _priors(self, h: Array) -> tuple[Array, list[Gradient]]:
-        """C of both families, and the gradients of each."""
+        """C of all families, and the gradients of each."""
         size = self.equations.shape[1]
         total, gradients = np.zeros((size, size)), []
         for prior, part, own in zip(self.priors, self.slices, self.split(h), strict=True):

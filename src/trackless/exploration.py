@@ -6,6 +6,7 @@ Bounds come from all snapshots, everything else from a fixed, evenly spread samp
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from functools import cached_property
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import KDTree
 
 from trackless._errors import InputError
+from trackless.mixtures import Kinds
 from trackless.snapshots import Snapshots
 from trackless.space import displacement, wrap
 
@@ -39,15 +41,44 @@ class Exploration:
             snapshots.check_finite()
             raise InputError("positions: there is no particle in any snapshot")
         self._snapshots = snapshots
+        self._kinds: Kinds = ()
+        self._of_kinds: dict[Kinds, Exploration] = {}
+
+    @property
+    def species(self) -> tuple[str, ...] | None:
+        """Names of the kinds of particles, or None."""
+        return self._snapshots.species
+
+    def of_kinds(self, kinds: Kinds) -> Exploration:
+        """The same for the particles of one kind, ("a",), or for pairs of two, ("a", "b"); () for all.
+
+        Bounds stay those of all particles.
+        """
+        if not kinds:
+            return self
+        unknown = [kind for kind in kinds if kind not in (self.species or ())]
+        if unknown:
+            there = f"there are {', '.join(self.species)}" if self.species else "the data have none"
+            raise InputError(f"species: there is no {unknown[0]!r}; {there}")
+        if kinds not in self._of_kinds:
+            own = copy(self)
+            own._kinds, own._of_kinds = kinds, {}
+            vars(own).pop("_sample", None)
+            vars(own).pop("distances", None)
+            self._of_kinds[kinds] = own
+        return self._of_kinds[kinds]
 
     @cached_property
     def _sample(self) -> tuple[Array, Array]:
         positions, displacements = [], []
-        for stack in _sampled_stacks(self._snapshots):
-            i, j = np.triu_indices(stack.shape[1], 1)
-            positions.append(stack.reshape(-1, stack.shape[2]))
-            pairs = displacement(stack[:, i], stack[:, j], self._snapshots.box)
-            displacements.append(pairs.reshape(-1, stack.shape[2]))
+        for stacks in _sampled_stacks(self._snapshots, self._kinds):
+            first, last = stacks[0], stacks[-1]
+            i, j = np.triu_indices(first.shape[1], 1)
+            if len(stacks) > 1:
+                i, j = (index.ravel() for index in np.indices((first.shape[1], last.shape[1])))
+            positions += [stack.reshape(-1, stack.shape[2]) for stack in stacks]
+            pairs = displacement(first[:, i], last[:, j], self._snapshots.box)
+            displacements.append(pairs.reshape(-1, first.shape[2]))
         return np.concatenate(positions), np.concatenate(displacements)
 
     @property
@@ -77,10 +108,13 @@ class Exploration:
     def near(self, cutoff: float) -> Array:
         """Sampled pair distances below a cutoff, (Q,): of all particles, where ``distances`` are of a part of many."""
         found, count = [], 0
-        for points in _sampled_frames(self._snapshots):
-            box = self._snapshots.box
-            tree = KDTree(wrap(points, box), boxsize=box)
-            pairs = tree.query_pairs(cutoff, output_type="ndarray")
+        box, kinds = self._snapshots.box, self._kinds
+        for run, index in _sampled_frames(self._snapshots):
+            points = np.asarray(self._snapshots.frame(run, index), dtype=np.float64)
+            pairs = KDTree(wrap(points, box), boxsize=box).query_pairs(cutoff, output_type="ndarray")
+            if kinds:
+                pair_of = np.sort(self._snapshots.species_of(run, index)[pairs], axis=1)
+                pairs = pairs[(pair_of == sorted(kinds)).all(axis=1)]
             found.append(np.linalg.norm(displacement(points[pairs[:, 0]], points[pairs[:, 1]], box), axis=-1))
             count += len(pairs)
             if count > SAMPLE_PAIRS:
@@ -132,18 +166,21 @@ def _bounds(snapshots: Snapshots) -> tuple[Array, Array]:
     return lower, upper
 
 
-def _sampled_frames(snapshots: Snapshots) -> Iterator[Array]:
-    """Whole snapshots, at times and in runs that are spread evenly, as many as there may be use for."""
+def _sampled_frames(snapshots: Snapshots) -> Iterator[tuple[int, int]]:
+    """Runs and indices of snapshots that are spread evenly, as many as there may be use for."""
     lengths = np.array([len(snapshots.times_of(m)) for m in range(snapshots.runs)])
     ends = np.cumsum(lengths)
     for k in range(min(int(ends[-1]), SAMPLE_FRAMES)):
         place = int(k * GOLDEN % 1.0 * ends[-1])
         run = int(np.searchsorted(ends, place, side="right"))
-        yield np.asarray(snapshots.frame(run, place - int(ends[run] - lengths[run])), dtype=np.float64)
+        yield run, place - int(ends[run] - lengths[run])
 
 
-def _sampled_stacks(snapshots: Snapshots) -> Iterator[Array]:
-    """Stacks (frames, particles, dim) of an evenly spread, deterministic sample of about SAMPLE_PAIRS pairs."""
+def _sampled_stacks(snapshots: Snapshots, kinds: Kinds) -> Iterator[list[Array]]:
+    """Stacks (frames, particles, dim) of an evenly spread, deterministic sample of about SAMPLE_PAIRS pairs.
+
+    One stack of all particles or of one kind, or two of different kinds.
+    """
     typical = max(2, min(int(np.max(snapshots.counts_of(0))), SAMPLE_PARTICLES))
     wanted = max(1, SAMPLE_PAIRS // (typical * (typical - 1) // 2))
     lengths = np.array([len(snapshots.times_of(m)) for m in range(snapshots.runs)])
@@ -157,14 +194,49 @@ def _sampled_stacks(snapshots: Snapshots) -> Iterator[Array]:
     frames = chosen - (ends - lengths)[runs]
     if snapshots.regular:
         array = snapshots.positions
-        thin = -(-array.shape[2] // SAMPLE_PARTICLES)
-        for first in range(0, len(runs), 4096):
-            part = slice(first, first + 4096)
-            yield np.asarray(array[runs[part], frames[part]][:, ::thin], dtype=np.float64)
+        for parts, alike in _alike(snapshots, runs, frames, kinds):
+            thins = [max(1, -(-(part.stop - part.start) // SAMPLE_PARTICLES)) for part in parts]
+            for first in range(0, len(alike), 4096):
+                chosen = alike[first : first + 4096]
+                stack = np.asarray(array[runs[chosen], frames[chosen]], dtype=np.float64)
+                yield [stack[:, part][:, ::thin] for part, thin in zip(parts, thins, strict=True)]
     else:
         for m, index in zip(runs.tolist(), frames.tolist(), strict=True):
             points = np.asarray(snapshots.frame(m, index), dtype=np.float64)
-            yield points[None, :: max(1, -(-len(points) // SAMPLE_PARTICLES))]
+            own = [points[part] for part in _parts(snapshots, snapshots.species_counts_of(m)[index], kinds)]
+            yield [part[None, :: max(1, -(-len(part) // SAMPLE_PARTICLES))] for part in own]
+
+
+def _alike(
+    snapshots: Snapshots, runs: NDArray[np.int64], frames: NDArray[np.int64], kinds: Kinds
+) -> Iterator[tuple[list[slice], NDArray[np.int64]]]:
+    """Snapshots with the same numbers of each kind, and where the particles of some kinds are in them."""
+    if not kinds:
+        yield [slice(0, snapshots.positions.shape[2])], np.arange(len(runs))
+        return
+    counts = np.array([snapshots.species_counts_of(m)[i] for m, i in zip(runs.tolist(), frames.tolist(), strict=True)])
+    every, which = np.unique(counts, axis=0, return_inverse=True)
+    for number, row in enumerate(every):
+        yield _parts(snapshots, row, kinds), np.flatnonzero(which.ravel() == number)
+
+
+def _parts(snapshots: Snapshots, counts: NDArray[np.int64], kinds: Kinds) -> list[slice]:
+    """Where the particles of some kinds, each once, are in a snapshot with such numbers of every kind; () is all."""
+    if not kinds:
+        return [slice(0, int(counts.sum()))]
+    ends = np.concatenate([[0], np.cumsum(counts)]).tolist()
+    places = [(snapshots.species or ()).index(kind) for kind in dict.fromkeys(kinds)]
+    return [slice(ends[place], ends[place + 1]) for place in places]
+
+
+def points_of_kinds(snapshots: Snapshots, run: int, kinds: Kinds) -> Array:
+    """All positions of one run, of one kind or (with ()) of all: (particles in all frames, dim)."""
+    counts = snapshots.species_counts_of(run)
+    points = snapshots.points_of(run, 0, len(counts) - 1)
+    if not kinds:
+        return points
+    own = [name in kinds for name in snapshots.species or ()]
+    return points[np.repeat(np.tile(own, len(counts)), counts.ravel())]
 
 
 def radial_density(sample: ArrayLike, grid: ArrayLike, bandwidth: float = 0.15) -> Array:

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from trackless._errors import InputError
 from trackless.accumulation import check_snapshots
-from trackless.basis import Basis, Center, about, closed_center
+from trackless.basis import Basis, Center, Member, about, members_of
+from trackless.by_species import BySpecies, as_basis
 from trackless.centers import FoundCenter, find_center
+from trackless.choices import Choices, Wanted, centers_of, cutoff_of, pairs_that_meet, where
 from trackless.comparison import Comparison, compare
 from trackless.coupling import chosen_coupling
 from trackless.estimators.self_test import SelfTest
@@ -20,26 +22,19 @@ from trackless.evidence import log_bayes_factor, log_bayes_factor_of_all
 from trackless.exploration import explore
 from trackless.goodness import ResidualTest
 from trackless.intensity import Sigma, check_setting, is_unknown
+from trackless.mixtures import in_words, one_of
 from trackless.noise_of_waves import guessed_sigma
 from trackless.observation import Observation
 from trackless.pieces import usual_length
-from trackless.potentials import RadialPotential
 from trackless.radial_splines import RadialSplines
 from trackless.resolution import resolved_part
 from trackless.snapshots import Snapshots
-from trackless.space import half_box
-from trackless.tensor_splines import TensorSplines
 
 Array = NDArray[np.float64]
-Wanted = Basis | Literal["auto", "radial", "free"] | None
-RADIAL = (20, 70)  # splines for V and Phi
-TENSOR = (8, 14)  # per direction
 LOOKED_AT = 8_000  # snapshots that the question whether potentials are radial is answered on
 FEWEST_RUNS = 8  # below, nothing is asked of held-out runs
-CENTRAL = 3.0  # standard errors that the mean position may be away from the origin to count as the origin
 ERRORS = 3.0  # standard errors, and part of the score, by which potentials that are not radial must be better:
 PART = 0.02  # errors know nothing of the scatter between fits
-WINDOW_PART = 1 / 8  # of a window's shorter side: as far as interactions are looked for
 NOISELESS = (
     "sigma = 0 was given: everything that moves is taken for force, and nothing can be tested; left out, sigma is found"
 )
@@ -55,7 +50,7 @@ class Findings:
     comparison : Comparison or None
         Held-out scores of radial and other potentials, where that was asked.
     log_bayes_factors : tuple of (float or None)
-        For V against no V, and for Phi against no Phi.
+        For V against no V, and for Phi against no Phi; by species a tuple of those of each kind, and of each pair.
     residual_test : ResidualTest or None
         Whether the data look as if the fitted model had made them (not asked of discrete dynamics).
     sentences : tuple of str
@@ -63,7 +58,7 @@ class Findings:
     """
 
     comparison: Comparison | None
-    log_bayes_factors: tuple[float | None, float | None]
+    log_bayes_factors: tuple[Any, Any]
     residual_test: ResidualTest | None
     sentences: tuple[str, ...]
 
@@ -97,9 +92,11 @@ def fit(
     sigma : float, tuple of float, "diagonal" or None
         Noise intensity of dX = -force dt + sigma dW (sigma^2 = 2 D), or one per direction; None finds it from the data,
         with an error, "diagonal" finds one per direction.
-    external, interaction : "auto", "radial", "free", Basis or None
+    external, interaction : "auto", "radial", "free", Basis, dict of Basis or None
         "auto" asks the data whether the potential depends on the distance only (in two dimensions; elsewhere it is
-        taken to be radial, and the findings say so). "free" does not assume it. None leaves the potential out.
+        taken to be radial, and the findings say so). "free" does not assume it. None leaves the potential out. Where
+        the data have several species every kind has a V and every pair of kinds a Phi of its own, radial ones for
+        "auto"; a Basis is the same for all, a dict says it for each.
     coupling : "mean", "sum" or "auto"
         Whether the interaction force is averaged over the N particles or summed; "auto" sums where N changes.
     cutoff : float, optional
@@ -125,7 +122,8 @@ def fit(
     Returns
     -------
     SelfTest
-        Fitted; ``external_`` and ``interaction_`` have bands, ``findings_`` says what was decided.
+        Fitted; ``external_`` and ``interaction_`` (of several species ``external_["a"]``, ``interaction_["a", "b"]``)
+        have bands, ``findings_`` says what was decided.
 
     Examples
     --------
@@ -141,6 +139,7 @@ def fit(
     if not isinstance(snapshots, Snapshots):
         raise InputError(f"fit: expected Snapshots, got {type(snapshots).__name__}; wrap arrays in tl.Snapshots")
     check_setting(sigma, snapshots.dim)
+    external, interaction = as_basis(external), as_basis(interaction)
     for name, wanted in (("external", external), ("interaction", interaction)):
         if not (wanted is None or isinstance(wanted, Basis) or wanted in ("auto", "radial", "free")):
             raise InputError(f"{name}: expected 'auto', 'radial', 'free', a basis or None, got {wanted!r}")
@@ -152,30 +151,30 @@ def fit(
     seen = Observation(window, exclude_below, detection, position_error)
     if not seen.complete:
         seen = seen.closed(explore(snapshots), snapshots.box)
-    if interaction is not None and not isinstance(interaction, Basis):
-        cutoff = _cutoff(snapshots, seen, cutoff, sentences)
+    if isinstance(interaction, str):
+        cutoff = cutoff_of(snapshots, seen, cutoff, sentences)
     if seen.window is not None and external == "auto":
         external = None
         sentences.append("in the window V is taken to be flat but for a drift (external='free' learns one)")
-    place = _place(snapshots, center) if external is not None else None
     guess = guessed_sigma(snapshots, sigma, coupling, seen)
     shared: dict[str, Any] = {
         "sigma": guess, "quadrature": quadrature, "regularization": "evidence", "coupling": coupling,
         "observation": seen,
     }  # fmt: skip
-    final = SelfTest(**shared | {"sigma": sigma, "dynamics": dynamics, "debias": debias})
+    pairs = pairs_that_meet(snapshots, sentences if isinstance(interaction, str) else [])
+    bases = Choices(external, interaction, centers_of(snapshots, center), cutoff, exclude_below, pairs)
+    final = SelfTest(*bases.of("", ""), **shared | {"sigma": sigma, "dynamics": dynamics, "debias": debias})
     final._check_settings()  # before the work that comes first
     resolve = None if dynamics == "discrete" else resolve
     used, resolution = resolved_part(snapshots, resolve, guess, coupling, quadrature, cutoff)
-    bases = _Bases(external, interaction, place, cutoff, exclude_below)
     found = _found_center(used, bases, guess, coupling, quadrature)
     if found is not None:
         external = about(external, found.center) if isinstance(external, Basis) else external
-        bases = replace(bases, external=external, center=found.center)
+        bases = replace(bases, external=external, centers={(): found.center})
         sentences.append(found.sentence)
     shapes, comparison = _shapes(used, bases, shared, sentences)
     if isinstance(external, str) and shapes[0] == "radial" and center == "auto":
-        sentences.insert(0, _where(snapshots, place))
+        sentences[:0] = where(snapshots, bases.centers)
     families = _refined(used, bases, shapes, shared)
     fitted = final.set_params(external=families[0], interaction=families[1]).fit(used)
     test = fitted.residual_test(used) if fitted.can_be_tested(used) else None
@@ -192,75 +191,20 @@ def fit(
     return fitted
 
 
-@dataclass(frozen=True)
-class _Bases:
-    external: Wanted
-    interaction: Wanted
-    center: Center
-    cutoff: float | None
-    nearest: float | None
-
-    def of(self, external: str, interaction: str) -> tuple[Basis | None, Basis | None]:
-        """The families for two shapes, "radial" or "free", where nothing was given."""
-        families: list[Basis | None] = []
-        for role, (given, shape) in enumerate(((self.external, external), (self.interaction, interaction))):
-            if given is None or isinstance(given, Basis):
-                families.append(given)
-            elif shape == "free":
-                families.append(TensorSplines(TENSOR[role]))
-            elif role == 0:
-                families.append(RadialSplines(RADIAL[0], center=self.center, follow_data=True))
-            else:
-                families.append(RadialSplines(RADIAL[1], self.nearest, cutoff=self.cutoff, follow_data=True))
-        return families[0], families[1]
-
-
-def _cutoff(snapshots: Snapshots, seen: Observation, given: float | None, sentences: list[str]) -> float | None:
-    """Where interactions end: as given; in a box or a window there must be an end."""
-    if given is not None or (snapshots.box is None and seen.window is None):
-        return given
-    if snapshots.box is not None:
-        cutoff, why = half_box(snapshots.box), "half the box"
-    else:
-        cutoff, why = WINDOW_PART * float(np.diff(seen.bounds(snapshots.dim)).min()), "an eighth of the window"
-    sentences.append(f"Phi is taken to end at r = {cutoff:.4g}, {why} (cutoff=)")
-    return cutoff
-
-
 def _found_center(
-    snapshots: Snapshots, bases: _Bases, sigma: Sigma, coupling: str, quadrature: str
+    snapshots: Snapshots, bases: Choices, sigma: Sigma, coupling: str, quadrature: str
 ) -> FoundCenter | None:  # fmt: skip
     """The centre of a radial V, where it is to be found."""
     external, interaction = bases.of("free" if bases.external == "free" else "radial", "radial")
-    if getattr(external, "center", None) != "fit" or external is None:
+    if external is not None and len(bases.centers) > 1 and "fit" in bases.centers.values():
+        raise InputError("center='fit': not for potentials of each species; give a centre, or 'mean'")
+    if external is None or getattr(external, "center", None) != "fit":
         return None
     return find_center(snapshots, external, interaction, sigma, coupling, quadrature)
 
 
-def _where(snapshots: Snapshots, place: Center) -> str:
-    if place is None:
-        return "V is taken about the origin, where the particles are on average"
-    mean = closed_center(place, explore(snapshots), "external")
-    assert mean is not None
-    return f"V is taken about the mean position, ({', '.join(f'{x:.4g}' for x in mean)})"
-
-
-def _place(snapshots: Snapshots, center: Any) -> Center:
-    """The centre of a radial V."""
-    if center != "auto":
-        return center
-    means = np.array([
-        snapshots.points_of(m, 0, len(snapshots.times_of(m)) - 1).mean(axis=0)
-        for m in np.unique(np.linspace(0, snapshots.runs - 1, 1000).astype(int))
-    ])  # fmt: skip
-    mean = means.mean(axis=0)
-    spread = explore(snapshots).positions.std(axis=0)
-    error = means.std(axis=0, ddof=1) / np.sqrt(len(means)) if len(means) > 1 else 0.1 * spread
-    return None if (np.abs(mean) <= CENTRAL * np.maximum(error, 1e-3 * spread)).all() else "mean"
-
-
 def _shapes(
-    snapshots: Snapshots, bases: _Bases, shared: dict[str, Any], sentences: list[str]
+    snapshots: Snapshots, bases: Choices, shared: dict[str, Any], sentences: list[str]
 ) -> tuple[tuple[str, str], Comparison | None]:
     """Whether V and Phi are radial: as told, or by the loss on held-out runs of a part of the data."""
     told = [w if isinstance(w, str) and w != "auto" else "radial" for w in (bases.external, bases.interaction)]
@@ -269,6 +213,9 @@ def _shapes(
         return (told[0], told[1]), None
     names = " and ".join(name for name, asked in zip(("V", "Phi"), open_, strict=True) if asked)
     part = _part(snapshots)
+    if len(bases.centers) > 1:
+        sentences.append(f"{names} taken to be radial for every species (a question not asked of several)")
+        return (told[0], told[1]), None
     masked = shared["observation"].masked
     if snapshots.dim != 2 or snapshots.box is not None or part.runs < FEWEST_RUNS or masked:
         why = {1: "in one dimension there is nothing else"}.get(
@@ -324,18 +271,24 @@ def _clearly_ahead(comparison: Comparison, simplest: str) -> bool:
 
 
 def _refined(
-    snapshots: Snapshots, bases: _Bases, shapes: tuple[str, str], shared: dict[str, Any]
+    snapshots: Snapshots, bases: Choices, shapes: tuple[str, str], shared: dict[str, Any]
 ) -> tuple[Basis | None, Basis | None]:
     """The families, with knots where a fit to a part of the data finds that Phi bends."""
     explored, part = explore(snapshots), _part(snapshots)
     external, interaction = bases.of(*shapes)
     external = external.adapted(explored, "external") if external is not None else None
-    if not (isinstance(interaction, RadialSplines) and interaction.follow_data) or part.runs < FEWEST_RUNS:
+    following = [getattr(family, "follow_data", False) for _, family in interaction.members] if interaction else []
+    if interaction is None or not any(following) or part.runs < FEWEST_RUNS:
         return external, interaction
     plain = interaction.adapted(explored, "interaction")
     first = SelfTest(external, plain, **shared).fit(part)
-    assert isinstance(first.interaction_, RadialPotential)
-    return external, plain.refined(explored, "interaction", first.interaction_)
+    finer = {
+        kinds: family.refined(explored.of_kinds(kinds), "interaction", one_of(first.interaction_, kinds))
+        if follows and isinstance(family, RadialSplines)
+        else family
+        for (kinds, family), follows in zip(plain.members, following, strict=True)
+    }
+    return external, finer[()] if () in finer else BySpecies(finer, plain.species)
 
 
 def _part(snapshots: Snapshots) -> Snapshots:
@@ -343,32 +296,33 @@ def _part(snapshots: Snapshots) -> Snapshots:
     return snapshots[: max(1, LOOKED_AT // usual_length(snapshots))]
 
 
-def _factors(fitted: SelfTest, sentences: list[str]) -> tuple[float | None, float | None]:
+def _factors(fitted: SelfTest, sentences: list[str]) -> tuple[Any, Any]:
     """Whether each potential is seen at all."""
     families = (fitted.external_basis_, fitted.interaction_basis_)
-    units = fitted._units(fitted.moments_)
-    factors: list[float | None] = []
-    for role, name in enumerate(("external potential", "interaction")):
-        if families[role] is None or fitted.posterior_ is None:
-            factors.append(None)
-            continue
-        factor = log_bayes_factor(units, families, fitted.posterior_, role)
-        factors.append(factor)
-        odds = f"10^{factor / np.log(10):.0f}" if factor > 9 else f"{np.exp(factor):.2g}"
-        if factor >= STRONG:
-            sentences.append(f"there is an {name}: Bayes factor {odds} against none")
-        else:
-            sentences.append(
-                f"no {name} can be seen (Bayes factor {odds}; only above {np.exp(STRONG):.0f} is it worth assuming one)"
-            )
-    unseen = [factor for factor in factors if factor is not None and factor < STRONG]
-    if (
-        len(unseen) == 2
-        and fitted.posterior_ is not None
-        and log_bayes_factor_of_all(units, fitted.posterior_) >= STRONG
-    ):
+    units, known = fitted._units(fitted.moments_), fitted.posterior_
+    if known is None:
+        return None, None
+    factors: tuple[list[float], list[float]] = ([], [])
+    for member in members_of(families):
+        factor = log_bayes_factor(units, families, known, member.role, member.kinds)
+        factors[member.role].append(factor)
+        sentences.append(_seen(member, factor))
+    every = factors[0] + factors[1]
+    if len(every) > 1 and max(every) < STRONG and log_bayes_factor_of_all(units, known) >= STRONG:
         sentences.append(
             "but there is a force: either potential can stand in for the other; leave one out if you know that it is "
             "not there (external=None, interaction=None)"
         )
-    return factors[0], factors[1]
+    by_species = [family is not None and family.species is not None for family in families]
+    found = [tuple(own) if several else (own or [None])[0] for own, several in zip(factors, by_species, strict=True)]
+    return found[0], found[1]
+
+
+def _seen(member: Member, factor: float) -> str:
+    name = ("external potential", "interaction")[member.role]
+    if member.kinds:
+        name += f" {('for', 'of')[member.role]} {in_words(member.kinds)}"
+    odds = f"10^{factor / np.log(10):.0f}" if factor > 9 else f"{np.exp(factor):.2g}"
+    if factor >= STRONG:
+        return f"there is an {name}: Bayes factor {odds} against none"
+    return f"no {name} can be seen (Bayes factor {odds}; only above {np.exp(STRONG):.0f} is it worth assuming one)"

@@ -11,13 +11,13 @@ from scipy.linalg import eigh
 
 from trackless.basis import Basis
 from trackless.evidence import Posterior, slices_of
+from trackless.mixtures import Potentials, learnt_potentials, name_of
 from trackless.moments import Moments
 from trackless.potentials import Potential, RadialPotential
 from trackless.residuals import HEARD
 from trackless.solvers import condition_numbers
 
 Array = NDArray[np.float64]
-LETTERS = ("V", "Phi")
 GRID = 400  # distances at which a slope is held against its error
 NOTABLE = 0.05  # a trade-off by less than this part of the forces is not worth a sentence
 OPPOSED = 0.5  # and so is one that the total force shows
@@ -29,7 +29,7 @@ class TradeOff:
 
     Attributes
     ----------
-    external, interaction : Potential
+    external, interaction : Potential, or a mapping of them by species
         The change of V and of Phi.
     sizes : (float, float)
         Their forces, as parts of the forces of V and Phi (root mean square over the particles).
@@ -37,8 +37,8 @@ class TradeOff:
         How much of the two changes of force cancels: 1 is all of it, 0 what independent forces have, below 0 they add.
     """
 
-    external: Potential
-    interaction: Potential
+    external: Potential | Potentials
+    interaction: Potential | Potentials
     sizes: tuple[float, float]
     cancelled: float
 
@@ -204,14 +204,14 @@ def _said_of(trade_off: TradeOff | None) -> list[str]:
 def _said_of_ranges(fitted: Any) -> list[str]:
     """Where a radial potential was seen, and where its slope is known worse than it is large."""
     sentences = []
-    for letter, potential, explored in zip(
-        LETTERS, (fitted.external_, fitted.interaction_), fitted.explored_, strict=True
-    ):  # fmt: skip
-        if not isinstance(potential, RadialPotential) or explored is None:
+    for one in learnt_potentials(fitted):
+        potential, letter = one.potential, name_of(one.role, ())
+        primed = one.name.replace(letter, f"{letter}'", 1)
+        if not isinstance(potential, RadialPotential) or one.explored is None:
             continue
-        low, high = explored
+        low, high = one.explored
         below = f"below r = {low:.3g} and " if low > 0.1 * high else ""
-        sentences.append(f"{below}beyond r = {high:.3g} the data say nothing of {letter}")
+        sentences.append(f"{below}beyond r = {high:.3g} the data say nothing of {one.name}")
         if potential.uncertainty is None:
             continue
         r = np.linspace(low, high, GRID + 1)[1:]  # an error at r = 0 itself concerns no one
@@ -219,8 +219,8 @@ def _said_of_ranges(fitted: Any) -> list[str]:
         typical = float(np.sqrt(np.mean(slope**2)))
         poor = error > typical
         if poor.all():
-            sentences.append(f"{letter}' is nowhere known better than it is large")
+            sentences.append(f"{primed} is nowhere known better than it is large")
         elif poor[-1]:
             known = r[np.flatnonzero(~poor)[-1]]
-            sentences.append(f"beyond r = {known:.3g} the error of {letter}' is larger than a typical {letter}'")
+            sentences.append(f"beyond r = {known:.3g} the error of {primed} is larger than a typical {letter}'")
     return sentences

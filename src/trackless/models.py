@@ -1,4 +1,4 @@
-"""Known-truth systems: the six of the paper (section 5), each with its oracle basis.
+"""Known-truth systems: the six of the paper (section 5) and a mixture, each with its oracle basis.
 
 Every model is its oracle bases and true coefficients; the potentials are the sums of these, so that truth,
 simulation and basis cannot disagree.
@@ -7,13 +7,15 @@ simulation and basis cannot disagree.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trackless.basis import RadialFunctions
+from trackless.basis import Basis, RadialFunctions
+from trackless.by_species import BySpecies
 from trackless.intensity import Sigma
-from trackless.potentials import Potential, Stretched
+from trackless.potentials import Stretched
 from trackless.shapes import (
     Clamped,
     Exponential,
@@ -33,7 +35,7 @@ class Model:
     Attributes
     ----------
     name : str
-    external_basis, interaction_basis : RadialFunctions or None
+    external_basis, interaction_basis : RadialFunctions, BySpecies or None
         Oracle bases: they contain the truth exactly.
     coefficients : tuple of float
         True coefficients, external first.
@@ -51,23 +53,23 @@ class Model:
     """
 
     name: str
-    external_basis: RadialFunctions | None
-    interaction_basis: RadialFunctions | None
+    external_basis: Basis | None
+    interaction_basis: Basis | None
     coefficients: tuple[float, ...]
     sigma: Sigma = 1.0
     dim: int | None = None
     """The one dimension this model exists in; None for any."""
 
     @property
-    def external(self) -> Potential | None:
-        """The true V."""
+    def external(self) -> Any:
+        """The true V: a potential, a mapping of those of each species, or None."""
         if self.external_basis is None:
             return None
         return self.external_basis.combine(self.true_coef[: self.external_basis.size])
 
     @property
-    def interaction(self) -> Potential | None:
-        """The true Phi."""
+    def interaction(self) -> Any:
+        """The true Phi: a potential, a mapping of those of each pair of species, or None."""
         if self.interaction_basis is None:
             return None
         return self.interaction_basis.combine(self.true_coef[len(self.coefficients) - self.interaction_basis.size :])
@@ -134,5 +136,19 @@ def anisotropic() -> Model:
     return Model("anisotropic", valleys, ellipse, (1.0, 4.0, 2.0), dim=2)
 
 
-ALL = {make.__name__: make for make in (reference, smoothness, conditioning, singularity, smooth_control, anisotropic)}
+def mixture() -> Model:
+    """Two species, a and b, in traps of their own: a repel each other, b attract each other, a and b form shells."""
+    traps = {kind: RadialFunctions([Power(2)], names=["|x|^2"]) for kind in "ab"}
+    shells = {
+        ("a", "a"): RadialFunctions([Gaussian(0.0, 0.6)], names=["soft core"]),
+        ("a", "b"): RadialFunctions([Gaussian(0.7, 0.25)], names=["shell"]),
+        ("b", "b"): RadialFunctions([Gaussian(0.0, 1.0)], names=["attraction"]),
+    }
+    return Model("mixture", BySpecies(traps), BySpecies(shells), (0.5, 1.0, 6.0, -4.0, -5.0))
+
+
+ALL = {
+    make.__name__: make
+    for make in (reference, smoothness, conditioning, singularity, smooth_control, anisotropic, mixture)
+}
 """Name -> function that makes the model."""

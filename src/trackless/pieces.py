@@ -154,11 +154,9 @@ def loaded(task: Task, snapshots: Snapshots, coupling: str, kinds: int = 1, furt
     """Read the positions of a task, with so many further frames of each run; one kind: whatever they are."""
     piece, runs = task.piece, task.runs
     last = piece.last + further
-    of_kind = np.array([snapshots.species_counts_of(m)[piece.first : last + 1] for m in runs])
+    of_kind = np.array([snapshots.kinds_in(m, kinds)[piece.first : last + 1] for m in runs])
     points = [snapshots.points_of(m, piece.first, last) for m in runs]
     counts = of_kind.sum(axis=2)
-    if kinds == 1:
-        of_kind = counts[:, :, None]
     ends = np.cumsum(of_kind).reshape(-1, of_kind.shape[2])
     starts = np.concatenate([ends[:, -1:] - counts.reshape(-1, 1), ends], axis=1)
     scales = 1.0 / np.maximum(counts.ravel(), 1) if coupling == "mean" else np.ones(counts.size)

@@ -12,6 +12,7 @@ from matplotlib.ticker import LogLocator
 from numpy.typing import NDArray
 
 from trackless.exploration import explore, radial_density
+from trackless.mixtures import Kinds, in_words, listed, one_of
 from trackless.potentials import Potential, RadialPotential
 from trackless.snapshots import Snapshots
 
@@ -192,7 +193,7 @@ def contour_row(
 
 
 def fit_figure(fits: Mapping[str, Any], snapshots: Snapshots, truth: Any = None, title: str = "") -> Figure:
-    """Snapshots as seen, V' and Phi' (or contours where they are not radial), side by side.
+    """Snapshots as seen, V' and Phi' of each species (or contours where they are not radial), side by side.
 
     Parameters
     ----------
@@ -202,30 +203,30 @@ def fit_figure(fits: Mapping[str, Any], snapshots: Snapshots, truth: Any = None,
     truth : Model, optional
     """
     explored = explore(snapshots)
-    roles = [
-        role for role in ("external", "interaction") if any(getattr(f, f"{role}_") is not None for f in fits.values())
-    ]
+    shown = _shown(fits)
     seen = snapshots.dim >= 2
-    figure = Figure(figsize=(4.6 * (seen + len(roles)), 4.4), layout="constrained")
-    axes = figure.subplots(1, seen + len(roles), squeeze=False)[0]
+    figure = Figure(figsize=(4.6 * (seen + len(shown)), 4.4), layout="constrained")
+    axes = figure.subplots(1, seen + len(shown), squeeze=False)[0]
     middle = len(snapshots.times_of(0)) // 2
     if seen:
         particles(axes[0], snapshots, 0, (0, middle, -1)).legend(**BELOW, handletextpad=0.1)
         axes[0].set_title("what is seen: positions" + (" and labels" if snapshots.labeled else ", no labels"))
-    for axis, role in zip(axes[seen:], roles, strict=True):
-        learnt = {label: getattr(f, f"{role}_") for label, f in fits.items()}
+    for axis, (role, kinds) in zip(axes[seen:], shown, strict=True):
+        learnt = {label: one_of(getattr(f, f"{role}_"), kinds) for label, f in fits.items()}
         learnt = {label: p for label, p in learnt.items() if p is not None}
-        axis.set_title(f"what is learnt: ${SYMBOL[role]}{_prime(learnt)}$")
+        of = f" of {in_words(kinds)}" if kinds else ""
+        axis.set_title(f"what is learnt: ${SYMBOL[role]}{_prime(learnt)}${of}")
+        own = explored.of_kinds(kinds)
         if all(isinstance(p, RadialPotential) for p in learnt.values()):
-            exact = getattr(truth, role, None)
+            exact = one_of(getattr(truth, role, None), kinds)
             exact = exact if isinstance(exact, RadialPotential) else None
             center = next(iter(learnt.values())).origin
-            slope(axis, learnt, explored.reached(role, center), role, exact).legend(**BELOW)
+            slope(axis, learnt, own.reached(role, center), role, exact).legend(**BELOW)
         elif snapshots.dim != 2:
             axis.text(0.5, 0.5, "not radial, and not in two\ndimensions: no picture", ha="center", va="center")
             axis.set_axis_off()
         else:
-            sample = explored.positions if role == "external" else explored.displacements
+            sample = own.positions if role == "external" else own.displacements
             low, high = np.quantile(sample, [0.01, 0.99], axis=0)
             contours(axis, next(iter(learnt.values())), low, high)
     for axis in axes:
@@ -233,6 +234,13 @@ def fit_figure(fits: Mapping[str, Any], snapshots: Snapshots, truth: Any = None,
     if title:
         figure.suptitle(title, fontsize=12)
     return figure
+
+
+def _shown(fits: Mapping[str, Any]) -> list[tuple[str, Kinds]]:
+    """Which potentials there are: V and Phi, of all particles or of each kind and pair of the fits."""
+    found = [(role, kinds) for role in SYMBOL for fit in fits.values() for kinds, _ in listed(getattr(fit, f"{role}_"))]
+    by_species = {role for role, kinds in found if kinds}
+    return [one for one in dict.fromkeys(found) if one[1] or one[0] not in by_species]
 
 
 def _prime(learnt: Mapping[str, Potential]) -> str:

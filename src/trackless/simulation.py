@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -10,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from trackless import _progress, _threads
 from trackless._errors import InputError
-from trackless._kernels.simulation import SlopeTable, TensorPotential, simulate_batch
+from trackless._kernels.simulation import simulate_batch
+from trackless.composition import ForKernel, counts_of, kinds_for_kernel, species_of
 from trackless.intensity import checked_sigma
-from trackless.potentials import Potential, RadialPotential
 from trackless.slopes import slope_table
 from trackless.snapshots import Snapshots
 from trackless.space import checked_box, side_lengths
@@ -24,7 +25,7 @@ GROUP = 32  # batches handed to the threads together
 
 def simulate(
     model: Any,
-    particles: int = 10,
+    particles: int | Mapping[str, int] = 10,
     runs: int = 100,
     duration: float = 1.0,
     step: float = 1e-4,
@@ -43,17 +44,21 @@ def simulate(
     ----------
     model : Model or fitted estimator
         Anything with ``external``, ``interaction`` (potentials or None) and ``sigma``; or, for an estimator,
-        ``external_``, ``interaction_`` and ``sigma_``. sigma is a number, or one per direction.
-    particles, runs, dim : int
+        ``external_``, ``interaction_`` and ``sigma_``. sigma is a number, or one per direction. Of several species V
+        may be a mapping {"a": potential}, Phi one {("a", "b"): potential}.
+    particles : int, or dict of str to int
+        How many in a run; for several species, of each: {"a": 6, "b": 4} (one number is divided evenly).
+    runs, dim : int
     duration, observe_every : float
         Snapshots are taken at 0, observe_every, 2 observe_every, ... up to the duration.
     step : float
         Step of the scheme; ``step=observe_every`` gives the discrete-time model.
     initial : float, array or Snapshots
-        Standard deviation of Gaussian positions; or given positions, (particles, dim) or (runs, particles, dim);
-        or a data set whose first snapshots are the start.
+        Standard deviation of Gaussian positions; or given positions, (particles, dim) or (runs, particles, dim), sorted
+        by the names of their species; or a data set whose first snapshots, and species, are the start.
     labeled : bool
-        Keep the particles in order. By default they are permuted at every snapshot. The paths are the same.
+        Keep the particles in order. By default they are permuted at every snapshot, within their species. The paths
+        are the same.
     accurate : bool
         Heun's scheme (weak order 2) with steps cut where forces are stiff; ``step`` is then the largest one.
         Needed for singular interactions.
@@ -72,43 +77,46 @@ def simulate(
     >>> import trackless as tl
     >>> tl.simulate(tl.models.reference(), runs=3, duration=0.1, step=1e-3, seed=1)
     Snapshots(3 runs, 11 times, 10 particles, dim 2, unlabeled)
+    >>> tl.simulate(tl.models.mixture(), particles={"a": 4, "b": 2}, runs=3, duration=0.1, step=1e-3)
+    Snapshots(3 runs, 11 times, 6 particles, dim 2, unlabeled, species a, b)
     """
     external, interaction, given = _parts(model)
     if isinstance(initial, Snapshots):
         dim = initial.dim
         box = initial.box if box is None else box
-    _check(model, dim, coupling, particles, runs)
+    species = species_of((external, interaction), particles, initial)
+    counts = counts_of(species, particles, initial)
+    _check(model, dim, coupling, min(counts), runs)
     intensities = np.zeros(dim) + checked_sigma(given, dim)
     sigma = float(intensities.max())
-    if isinstance(interaction, RadialPotential) and np.any(interaction.origin):
-        raise InputError("simulate: an interaction depends on differences of positions, it has no centre")
     substeps, observations = _clock(duration, step, observe_every, accurate)
     sides = checked_box(box, dim)
-    start = _start(initial, runs, particles, dim, seed, side_lengths(sides, dim))
-    runs, particles = start.shape[:2]
-    if interaction is not None and particles < 2:
-        interaction = None
-    positions = np.empty((runs, observations, particles, dim))
+    start = _start(initial, runs, sum(counts), dim, seed, side_lengths(sides, dim))
+    runs, total = start.shape[:2]
+    if not species:  # given positions say how many there are
+        counts = (total,)
+    elif sum(counts) != total:
+        raise InputError(f"initial: expected positions of {sum(counts)} particles ({counts} of each kind), got {total}")
+    positions = np.empty((runs, observations, total, dim))
     batch = 1 if accurate else LOCKSTEP
     batches = [slice(m, min(m + batch, runs)) for m in range(0, runs, batch)]
-    lengths, scale = side_lengths(sides, dim), 1.0 / particles if coupling == "mean" else 1.0
+    lengths, scale = side_lengths(sides, dim), 1.0 / total if coupling == "mean" else 1.0
     reach = _reach(initial, start) + 4 * sigma * np.sqrt(duration)
-    tables = (
-        slope_table(external, dim, reach, sigma, step, 1.0),
-        slope_table(interaction, dim, 2 * reach, sigma * np.sqrt(2), step, scale),
+    tables = kinds_for_kernel(
+        external, interaction, species, counts, partial(slope_table, dim=dim, step=step), reach, sigma, scale
     )
     advance = partial(
-        _advance, start=start, out=positions, seeds=_seeds(seed, runs), tables=tables,
-        interacting=interaction is not None, lengths=lengths, sigma=intensities, scale=scale, step=step,
-        substeps=substeps, labeled=labeled, accurate=accurate,
+        _advance, start=start, out=positions, seeds=_seeds(seed, runs), tables=tables, lengths=lengths,
+        sigma=intensities, scale=scale, step=step, substeps=substeps, labeled=labeled, accurate=accurate,
     )  # fmt: skip
     groups = [batches[g : g + GROUP] for g in range(0, len(batches), GROUP)]
     for group in _progress.track(groups, "simulating", len(groups)):
         _threads.run(advance, group)
-    return Snapshots(positions, np.arange(observations) * observe_every, sides, labeled)
+    kinds = np.repeat(species, counts) if species else None
+    return Snapshots(positions, np.arange(observations) * observe_every, sides, labeled, kinds)
 
 
-def _parts(model: Any) -> tuple[Potential | None, Potential | None, Any]:
+def _parts(model: Any) -> tuple[Any, Any, Any]:
     fitted = hasattr(model, "sigma_")
     names = ("external_", "interaction_", "sigma_") if fitted else ("external", "interaction", "sigma")
     if not all(hasattr(model, name) for name in names):
@@ -187,8 +195,7 @@ def _advance(
     start: Array,
     out: Array,
     seeds: NDArray[np.uint64],
-    tables: tuple[SlopeTable | TensorPotential, SlopeTable | TensorPotential],
-    interacting: bool,
+    tables: ForKernel,
     lengths: Array,
     sigma: Array,
     scale: float,
@@ -200,8 +207,7 @@ def _advance(
     """Simulate one batch of runs into ``out``."""
     noise, mixing = seeds[:, batch].copy()
     inside = simulate_batch(
-        start[batch], noise, mixing, *tables, interacting, lengths, sigma, scale, step, substeps, labeled, accurate,
-        out[batch],
+        start[batch], noise, mixing, *tables, lengths, sigma, scale, step, substeps, labeled, accurate, out[batch]
     )  # fmt: skip
     if not inside or not np.isfinite(out[batch]).all():
         raise InputError(

@@ -175,6 +175,10 @@ class Snapshots:
         """Number of particles of each kind in each frame of one run, (frames, kinds); positions are sorted by kind."""
         return self._species.counts_of(run) if self._species is not None else self.counts_of(run)[:, None]
 
+    def kinds_in(self, run: int, kinds: int) -> NDArray[np.int64]:
+        """The same, (frames, kinds), for one who tells so many kinds apart: with 1 all particles are alike."""
+        return self.counts_of(run)[:, None] if kinds == 1 else self.species_counts_of(run)
+
     def species_of(self, run: int, index: int) -> NDArray[np.str_]:
         """The kind of each particle of one snapshot, (particles,)."""
         if self._species is None:

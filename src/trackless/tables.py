@@ -112,6 +112,10 @@ class Families(NamedTuple):
     """(P, 2): which kinds interact"""
     reach: float
     """distance beyond which all interactions vanish; infinite if they do not"""
+    same_external: bool = False
+    """whether all kinds have one and the same V: its functions then count once"""
+    same_interaction: bool = False
+    """whether all pairs have one and the same Phi"""
 
     @property
     def parts(self) -> int:
@@ -121,12 +125,30 @@ class Families(NamedTuple):
     @property
     def external_size(self) -> int:
         """Number of functions of V."""
-        return sum(table.size for table in self.external)
+        return sum(table.size for table in self.external[: 1 if self.same_external else None])
 
     @property
     def interaction_size(self) -> int:
         """Number of functions of Phi."""
-        return sum(table.size for table in self.interaction)
+        return sum(table.size for table in self.interaction[: 1 if self.same_interaction else None])
+
+    def terms(self, counts: NDArray[np.int64]) -> Array:
+        """How many particles, or ordered pairs, each family is summed over: (..., families) from (..., kinds)."""
+        first, second = self.pairs.T
+        singles, pairs = counts, counts[..., first] * (counts[..., second] - (first == second))
+        if self.same_external:
+            singles = singles.sum(axis=-1, keepdims=True)
+        if self.same_interaction:  # of unlike kinds every pair is listed once
+            pairs = (pairs * np.where(first == second, 1, 2)).sum(axis=-1, keepdims=True)
+        return np.concatenate([singles, pairs], axis=-1).astype(float)
+
+    def of_functions(self, values: Array) -> Array:
+        """Values (..., families) repeated for each function, (..., K)."""
+        external, interaction = (
+            [table.size for table in tables[: 1 if same else None]]
+            for tables, same in ((self.external, self.same_external), (self.interaction, self.same_interaction))
+        )
+        return np.repeat(values, external + interaction, axis=-1)
 
 
 class Mask(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trackless._errors import InputError
 from trackless.exploration import Exploration, explore, radial_density
+from trackless.mixtures import Potentials, kinds_of, one_of
 from trackless.potentials import Potential, RadialPotential
 from trackless.snapshots import Snapshots
 
@@ -16,10 +18,13 @@ GRID = 2000  # points of the radial integrals, as in the paper
 
 
 class GradientErrors(NamedTuple):
-    """Relative L2(rho) errors of the gradients, as fractions (nan where the truth has no such potential)."""
+    """Relative L2(rho) errors of the gradients, as fractions (nan where the truth has no such potential).
 
-    external: float
-    interaction: float
+    Of mixtures: dicts with one for each kind, "a", and one for each pair of kinds, ("a", "b").
+    """
+
+    external: Any
+    interaction: Any
 
 
 def gradient_errors(fitted: Any, model: Any, snapshots: Snapshots | Exploration) -> GradientErrors:
@@ -49,9 +54,21 @@ def gradient_errors(fitted: Any, model: Any, snapshots: Snapshots | Exploration)
     """
     explored = snapshots if isinstance(snapshots, Exploration) else explore(snapshots)
     return GradientErrors(
-        _relative(fitted.external_, model.external, explored, "external"),
-        _relative(fitted.interaction_, model.interaction, explored, "interaction"),
+        _by_kinds(fitted.external_, model.external, explored, "external"),
+        _by_kinds(fitted.interaction_, model.interaction, explored, "interaction"),
     )
+
+
+def _by_kinds(fitted: Any, truth: Any, explored: Exploration, role: str) -> float | dict[Any, float]:
+    """The error of one potential, or of those of each kind or pair; one for all particles is that of any kind."""
+    if not isinstance(truth, Mapping) and not isinstance(fitted, Mapping):
+        return _relative(fitted, truth, explored, role)
+    return {
+        key: _relative(
+            one_of(fitted, kinds_of(key)), one_of(truth, kinds_of(key)), explored.of_kinds(kinds_of(key)), role
+        )
+        for key in Potentials(truth if isinstance(truth, Mapping) else fitted)
+    }
 
 
 def _relative(fitted: Potential | None, truth: Potential | None, explored: Exploration, role: str) -> float:

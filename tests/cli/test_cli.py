@@ -256,3 +256,20 @@ def test_fit_says_what_matching_did(data_file):
     assert "matched by assignment" in said
     assert "followed 60,000 of 60,000 particles" in said
     assert "from the residuals" in said
+
+
+def test_a_mixture_is_fitted_species_by_species(tmp_path):
+    made = trackless(
+        "simulate", "mixture", "-o", "data.csv", "--runs", 20, "--step", 1e-3, "--every", 0.02, cwd=tmp_path
+    )
+    assert made.returncode == 0, made.stderr
+    shown = trackless("fit", "data.csv", "--sigma", 1, "--model", "mixture", "--figure", "fit.png", cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    for words in ("V of a", "V of b", "Phi of a and b", "gradient error of V of a"):
+        assert words in shown.stdout
+    assert (tmp_path / "fit.png").read_bytes()[:4] == b"\x89PNG"
+    told = trackless("fit", "data.csv", "--sigma", 1, "--model", "mixture", "--json", cwd=tmp_path)
+    content = json.loads(told.stdout)
+    assert list(content["slopes"]["external"]) == ["a", "b"]
+    assert list(content["slopes"]["interaction"]) == ["a-a", "a-b", "b-b"]
+    assert set(content["errors"]["interaction"]) == {"a-a", "a-b", "b-b"}

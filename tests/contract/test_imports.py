@@ -65,8 +65,8 @@ def test_the_parser_sees_imports():
     "module",
     [
         "snapshots", "space", "potentials", "shapes", "basis", "tables", "tensor_splines", "exploration", "quadrature",
-        "models", "matching", "networks", "species", "spacing", "gaps", "coupling", "prospects",
-        "snapshot_input", "_errors", "_threads", "_progress",
+        "models", "matching", "networks", "species", "mixtures", "by_species", "composition", "spacing", "gaps",
+        "coupling", "prospects", "snapshot_input", "observation", "waves", "_errors", "_threads", "_progress",
     ],
 )  # fmt: skip
 def test_the_ground_floor_knows_nothing_of_statistics(module):

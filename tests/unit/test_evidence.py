@@ -6,9 +6,10 @@ from scipy.stats import multivariate_normal
 
 import trackless as tl
 from trackless.accumulation import closed_bases
-from trackless.evidence import _Problem, log_bayes_factor, posterior, slices_of
+from trackless.basis import members_of
+from trackless.evidence import _Problem, log_bayes_factor, posterior, priors_of
 from trackless.nodes import nodes_of
-from trackless.priors import BUMP, RadialPrior, ScalePrior, TensorPrior, prior_for
+from trackless.priors import BUMP, RadialPrior, ScalePrior, TensorPrior
 from trackless.residuals import Units, significant
 
 MODEL = tl.models.reference()
@@ -24,7 +25,7 @@ def moments(data):
     return tl.accumulate(data, tl.RadialSplines(8, follow_data=True), tl.RadialSplines(16, follow_data=True))
 
 
-def priors_of(data):
+def every_prior(data):
     radial = closed_bases(data, tl.RadialSplines(8), tl.RadialSplines(12, follow_data=True))
     tensor = closed_bases(data, tl.TensorSplines(5), tl.TensorSplines(6))
     return {
@@ -38,7 +39,7 @@ def priors_of(data):
 
 @pytest.mark.parametrize("kind", ["radial", "radial trap", "tensor trap", "tensor, even", "scale"])
 def test_gradients_of_priors(data, kind):
-    prior = priors_of(data)[kind]
+    prior = every_prior(data)[kind]
     generator = np.random.default_rng(1)
     h = prior.starts()[0] + 0.3 * generator.normal(size=len(prior.starts()[0]))
     size = len(prior.covariance(h))
@@ -55,7 +56,7 @@ def test_gradients_of_priors(data, kind):
 
 @pytest.mark.parametrize("kind", ["radial", "radial trap", "tensor trap", "tensor, even", "scale"])
 def test_priors_are_covariances(data, kind):
-    prior = priors_of(data)[kind]
+    prior = every_prior(data)[kind]
     for h in prior.starts():
         covariance = prior.covariance(h)
         np.testing.assert_allclose(covariance, covariance.T, atol=1e-9 * np.abs(covariance).max())
@@ -122,9 +123,8 @@ def problem_of(moments):
     units, families = Units.of(moments, 1.0, "trapezoid"), (moments.external, moments.interaction)
     found = posterior(units, families)
     matrix, vector = units.mean()
-    roles = slices_of(families)
-    priors = {k: prior_for(f, found.coef[roles[k]], matrix[roles[k], roles[k]], k == 0) for k, f in enumerate(families)}
-    return _Problem(matrix, vector, found.noise, found.heard, priors, roles), found
+    priors = priors_of(members_of(families), found.coef, matrix)
+    return _Problem(matrix, vector, found.noise, found.heard, priors), found
 
 
 def test_the_covariance_of_one_prior_is_the_posteriors(moments):

@@ -6,6 +6,8 @@ from differences import assert_derivatives, points_at
 
 import trackless as tl
 from trackless import models
+from trackless.basis import members_of
+from trackless.mixtures import listed, one_of
 
 R = np.linspace(0.4, 2.4, 201)
 
@@ -91,7 +93,8 @@ def test_derivatives(name, role, dim):
     if model.dim not in (None, dim):
         dim = model.dim
     x = points_at(R[::3], dim, avoid=(0.35, 2.5))
-    assert_derivatives(getattr(model, role), x, tolerance=1e-3 if name == "smoothness" else 1e-4)
+    for _, potential in listed(getattr(model, role)):
+        assert_derivatives(potential, x, tolerance=1e-3 if name == "smoothness" else 1e-4)
 
 
 @pytest.mark.parametrize("name", models.ALL)
@@ -99,12 +102,11 @@ def test_coefficients_say_the_potentials(name):
     model = models.ALL[name]()
     bases = (model.external_basis, model.interaction_basis)
     assert len(model.coefficients) == sum(basis.size for basis in bases)
-    split = model.external_basis.size
     x = points_at(R[::5], 2)
-    for basis, coef, truth in zip(
-        bases, (model.true_coef[:split], model.true_coef[split:]), (model.external, model.interaction), strict=True
-    ):
-        total = sum(c * f(x) for c, f in zip(coef, basis.functions, strict=True))
+    for member in members_of(bases):
+        truth = one_of((model.external, model.interaction)[member.role], member.kinds)
+        coef = model.true_coef[member.part]
+        total = sum(c * f(x) for c, f in zip(coef, member.basis.functions, strict=True))
         np.testing.assert_allclose(truth(x), total, atol=1e-12)
 
 
@@ -116,6 +118,7 @@ def test_true_coefficients_in_the_oracle_bases():
         "smooth_control": (0.25, -0.5, -1, 0.5),
         "singularity": (1, 2, -2),
         "anisotropic": (1, 4, 2),
+        "mixture": (0.5, 1, 6, -4, -5),
     }
     assert {name: make().coefficients for name, make in models.ALL.items()} == expected
 

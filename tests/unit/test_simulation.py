@@ -276,3 +276,79 @@ def test_snapshots_of_different_size_cannot_start_one_data_set():
     ragged = tl.Snapshots([[np.zeros((3, 2))], [np.zeros((4, 2))]], [0.0])
     with pytest.raises(tl.InputError, match="first snapshots differ in their number of particles"):
         tl.simulate(trap(), initial=ragged, runs=2)
+
+
+MIXTURE = tl.models.mixture()
+MIXED = {"runs": 10, "duration": 0.05, "step": 1e-3}
+
+
+def test_species_of_a_mixture():
+    data = tl.simulate(MIXTURE, particles={"b": 2, "a": 3}, **MIXED)
+    assert data.species == ("a", "b")
+    assert data.species_counts_of(0)[0].tolist() == [3, 2]
+    again = tl.simulate(MIXTURE, initial=data, **MIXED)
+    assert again.species_counts_of(0)[0].tolist() == [3, 2]
+    np.testing.assert_array_equal(np.sort(again.frame(0, 0)[:3, 0]), np.sort(data.frame(0, 0)[:3, 0]))
+    assert tl.simulate(MIXTURE, particles=5, **MIXED).species_counts_of(0)[0].tolist() == [3, 2]
+    positions = np.random.default_rng(0).normal(size=(5, 2))
+    given = tl.simulate(MIXTURE, particles={"a": 1, "b": 4}, initial=positions, labeled=True, **MIXED)
+    np.testing.assert_array_equal(given.frame(3, 0), positions)
+
+
+def test_kinds_with_equal_potentials_move_as_one_kind_does():
+    pairs = (("a", "a"), ("a", "b"), ("b", "b"))
+    alike = SimpleNamespace(
+        external=dict.fromkeys("ab", REFERENCE.external), interaction=dict.fromkeys(pairs, REFERENCE.interaction),
+        sigma=1.0,
+    )  # fmt: skip
+    settings = {"labeled": True, "seed": 4, **MIXED}
+    one = tl.simulate(REFERENCE, particles=6, **settings)
+    two = tl.simulate(alike, particles={"a": 2, "b": 4}, **settings)
+    named = tl.simulate(REFERENCE, particles={"a": 2, "b": 4}, **settings)
+    np.testing.assert_allclose(two.positions, one.positions, atol=1e-10)
+    np.testing.assert_allclose(named.positions, one.positions, atol=1e-10)
+    assert named.species == ("a", "b")
+
+
+def test_labels_are_hidden_within_species():
+    settings = {"particles": {"a": 3, "b": 2}, **MIXED}
+    shown, hidden = (tl.simulate(MIXTURE, labeled=labeled, **settings).positions for labeled in (True, False))
+    for part in (slice(0, 3), slice(3, 5)):
+        np.testing.assert_array_equal(np.sort(shown[:, :, part, 0]), np.sort(hidden[:, :, part, 0]))
+    assert (shown != hidden).any()
+
+
+def test_a_kind_without_potentials_diffuses():
+    model = SimpleNamespace(external={"a": Power(2)}, interaction=None, sigma=0.0)
+    data = tl.simulate(model, particles={"a": 2, "free": 2}, labeled=True, **MIXED)
+    np.testing.assert_array_equal(data.positions[:, -1, 2:], data.positions[:, 0, 2:])
+    assert (np.abs(data.positions[:, -1, :2]) < np.abs(data.positions[:, 0, :2])).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"particles": {"a": 3}}, "potentials of b, but there are a"),
+        ({"particles": {"a": 3, "b": 0}}, "at least 1"),
+        ({"initial": np.zeros((4, 2))}, "Say how many there are of each species"),
+        ({"initial": np.zeros((4, 2)), "particles": {"a": 3, "b": 2}}, "positions of 5 particles"),
+        ({"initial": tl.simulate(REFERENCE, **SHORT)}, "there are no species"),
+    ],
+)
+def test_mixtures_that_cannot_be(settings, message):
+    with pytest.raises(tl.InputError, match=message):
+        tl.simulate(MIXTURE, **MIXED | settings)
+
+
+def test_a_fitted_mixture_can_be_simulated():
+    data = tl.simulate(MIXTURE, particles={"a": 3, "b": 2}, runs=40, duration=0.2, step=1e-3)
+    fitted = tl.SelfTest(MIXTURE.external_basis, MIXTURE.interaction_basis, sigma=1.0).fit(data)
+    assert tl.simulate(fitted, initial=data, **MIXED).species == ("a", "b")
+
+
+def test_starts_with_other_numbers_of_each_species():
+    kinds = np.array([[["a", "a", "b"]], [["a", "b", "b"]]])
+    start = tl.Snapshots(np.random.default_rng(0).normal(size=(2, 1, 3, 2)), [0.0], species=kinds)
+    assert tl.simulate(REFERENCE, initial=start, **MIXED | {"runs": 2}).species is None
+    with pytest.raises(tl.InputError, match="how many particles of each species"):
+        tl.simulate(MIXTURE, initial=start, **MIXED | {"runs": 2})

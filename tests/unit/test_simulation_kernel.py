@@ -36,14 +36,21 @@ def intensities(dim):
     return 0.7 - 0.1 * np.arange(dim)
 
 
-def simulated(initial, external, interaction, *, interacting, box, scale, steps, labeled, accurate=False):
+def simulated(
+    initial, external, interaction, *, interacting=True, box, scale, steps, labeled, accurate=False, kinds=None
+):  # fmt: skip
     """(runs, observations, n, dim) from the kernel and the seeds it started from."""
     runs, _, dim = initial.shape
     seeds = np.random.default_rng(11).integers(1, 2**63, (2, runs, 4), dtype=np.uint64)
     out = np.empty((runs, 3, *initial.shape[1:]))
     noise, mixing = seeds.copy()
+    starts, pairs = np.array([0, initial.shape[1]]), np.zeros((int(interacting), 2), np.int64)
+    if kinds is not None:
+        starts, pairs = kinds
+    else:
+        external, interaction = (external,), (interaction,)
     simulate_batch(
-        initial, noise, mixing, external, interaction, interacting, side_lengths(box, dim), intensities(dim), scale,
+        initial, noise, mixing, starts, external, interaction, pairs, side_lengths(box, dim), intensities(dim), scale,
         STEP, steps, labeled, accurate, out,
     )  # fmt: skip
     return out, seeds
@@ -87,6 +94,39 @@ def test_euler_maruyama_paths(external, interaction, dim, particles, coupling):
     for run in range(2):
         force = lambda x: twins.force_on(x, first, partner, scale)  # noqa: E731
         np.testing.assert_allclose(paths[run], twin_path(initial[run], seeds[0, run], force, steps=steps), atol=1e-10)
+
+
+@pytest.mark.parametrize("counts", [(3, 4), (1, 5), (40, 50)], ids=str)
+@pytest.mark.parametrize("accurate", [False, True])
+def test_several_kinds(counts, accurate):
+    """Traps of each kind, and a Phi for two of the three pairs; the second kind does not feel itself."""
+    n = sum(counts)
+    initial = 0.6 * np.random.default_rng(0).standard_normal((1 if accurate else 3, n, 2))
+    soft, bump = 0.5 * Power(2), Gaussian(0.0, 1.0)
+    traps = tuple(tables(trap, None, 2, 1.0)[0] for trap in (soft, Centered(0.2 * Power(2), (0.4, -0.2))))
+    pushes = tuple(tables(None, push, 2, 1 / n)[1] for push in (bump, -0.5 * bump))
+    kinds = np.array([0, counts[0], n]), np.array([[0, 0], [0, 1]])
+    steps = 1 if accurate else 3
+    arguments = {"box": None, "scale": 1 / n, "steps": steps, "accurate": accurate, "kinds": kinds}
+    paths, seeds = simulated(initial, traps, pushes, labeled=True, **arguments)
+    kind_of = np.repeat([0, 1], counts)
+
+    def force(x):
+        total = np.concatenate([twins.force_on(x[kind_of == a], traps[a], None, 1.0) for a in (0, 1)])
+        z = x[:, None] - x[None, :]
+        for (a, b), push in zip(kinds[1], pushes, strict=True):
+            meets = (kind_of[:, None] == a) & (kind_of == b) | (kind_of[:, None] == b) & (kind_of == a)
+            total += (twins.table_gradient(push, z) * (meets & ~np.eye(n, dtype=bool))[..., None]).sum(axis=1) / n
+        return total
+
+    step = twins.heun_step if accurate else twins.euler_step
+    for run in range(len(initial)):
+        expected = twin_path(initial[run], seeds[0, run], force, steps=steps, step=step)
+        np.testing.assert_allclose(paths[run], expected, atol=1e-10)
+    mixed, _ = simulated(initial, traps, pushes, labeled=False, **arguments)
+    for a in (0, 1):
+        found, there = (np.sort(p[:, :, kind_of == a, 0]) for p in (mixed, paths))
+        np.testing.assert_array_equal(found, there)
 
 
 @pytest.mark.parametrize("box", [(2.0, 2.0), (2.0, 3.5)])
@@ -215,7 +255,7 @@ def test_tabulated_gradients_are_those_of_the_potential(make, role):
     table = slope_table(potential, 2, REACH, 1.0, STEP, 1.0)
     points = np.random.default_rng(3).uniform(-2.0, 2.0, (2, 500))
     out, scratch, cells = np.empty((2, 500)), np.empty(500), np.empty(500, np.int64)
-    outside, step = radial_gradients(table, points, 500, out, scratch, scratch.view(np.int64), cells, True)
+    outside, step = radial_gradients(table, points, 500, out, 0, scratch, scratch.view(np.int64), cells, True)
     exact = potential.gradient(points.T).T
     assert np.abs(out - exact).max() <= 1e-4 * np.abs(exact).max()
     np.testing.assert_allclose(out, twins.table_gradient(table, points.T).T, atol=1e-10 * np.abs(exact).max())
@@ -227,7 +267,7 @@ def test_points_beyond_the_table_are_counted():
     table = slope_table(Power(2), 2, REACH, 1.0, STEP, 1.0)
     points = REACH * RANGE * np.array([[0.0, 0.9, 1.1, -9.0, 0.8], [0.0, 0.0, 0.0, 1.0, 0.8]])
     out, scratch, cells = np.empty((2, 5)), np.empty(5), np.empty(5, np.int64)
-    outside, _ = radial_gradients(table, points, 5, out, scratch, scratch.view(np.int64), cells, False)
+    outside, _ = radial_gradients(table, points, 5, out, 0, scratch, scratch.view(np.int64), cells, False)
     assert outside == 3
 
 
@@ -236,5 +276,5 @@ def test_tensor_gradients_are_those_of_the_potential(dim):
     potential = bumpy(dim)
     points = np.random.default_rng(3).uniform(-2.0, 2.0, (dim, 200))
     out = np.empty((dim, 200))
-    tensor_gradients(slope_table(potential, dim, REACH, 1.0, STEP, 1.0), points, 200, out)
+    tensor_gradients(slope_table(potential, dim, REACH, 1.0, STEP, 1.0), points, 200, out, 0)
     np.testing.assert_allclose(out, potential.gradient(points.T).T, atol=1e-10)

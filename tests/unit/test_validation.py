@@ -7,6 +7,7 @@ import pytest
 
 import trackless as tl
 from trackless.exploration import explore, radial_density
+from trackless.mixtures import Potentials
 from trackless.potentials import Centered, PotentialSum
 from trackless.shapes import Gaussian, Power
 
@@ -84,3 +85,20 @@ def test_a_force_that_is_zero_everywhere_has_no_relative_error():
     nothing = tl.Model("nothing", tl.RadialFunctions([Power(2)]), None, (0.0,))
     with pytest.raises(tl.InputError, match="true force is zero wherever the data were"):
         tl.gradient_errors(fit(Power(2), None), nothing, DATA)
+
+
+def test_errors_of_mixtures_are_of_each_kind_on_its_own_density():
+    truth = tl.models.mixture()
+    data = tl.simulate(truth, particles={"a": 3, "b": 4}, runs=30, duration=0.1, step=1e-3)
+    traps = {"a": 1.1 * truth.external["a"], "b": truth.external["b"]}
+    same = fit(Potentials(traps), truth.interaction["a", "b"])
+    errors = tl.gradient_errors(same, truth, data)
+    assert errors.external == pytest.approx({"a": 0.1, "b": 0.0})
+    assert errors.interaction["a", "b"] == 0.0
+    assert errors.interaction["b", "b"] > 0.1  # one Phi for all pairs is held against each
+    r = explore(data).of_kinds(("a", "a")).distances
+    grid = np.linspace(r.min(), r.max(), 2000)
+    density = radial_density(r, grid)
+    exact, off = truth.interaction["a", "a"].slope(grid), truth.interaction["a", "b"].slope(grid)
+    expected = np.sqrt(((exact - off) ** 2 * density).sum() / (exact**2 * density).sum())
+    assert errors.interaction["a", "a"] == pytest.approx(expected, rel=1e-3)

@@ -46,10 +46,12 @@ def sizes_of(families):
     """Numbers of functions of V, of Phi, and of the largest family."""
     external, interaction, most = 0, 0, 0
     for a in range(len(families.external)):
-        external += families.external[a].size
+        if a == 0 or not families.same_external:
+            external += families.external[a].size
         most = max(most, families.external[a].size)
     for c in range(len(families.interaction)):
-        interaction += families.interaction[c].size
+        if c == 0 or not families.same_interaction:
+            interaction += families.interaction[c].size
         most = max(most, families.interaction[c].size)
     return external, interaction, most
 
@@ -67,7 +69,10 @@ def add_functions(
         table = families.external[a]
         if table.size > 0 and (rows.kind < 0 or rows.kind == a):
             one_body(table, base, x, starts[a], snapshots, columns, force, energy, diffusion, room)
-        base += table.size
+        if not families.same_external:
+            base += table.size
+    if families.same_external:
+        base += families.external[0].size
     for c in range(len(families.interaction)):
         table = families.interaction[c]
         first, second = families.pairs[c, 0], families.pairs[c, 1]
@@ -77,7 +82,8 @@ def add_functions(
                 table, rows, x, starts, first, other, snapshots, lengths, families.reach, scales, base + own, own,
                 columns, force, energy, diffusion, pair, room,
             )  # fmt: skip
-        own += table.size
+        if not families.same_interaction:
+            own += table.size
 
 
 @njit

@@ -49,13 +49,16 @@ class TensorPotential(NamedTuple):
     safe_step: float
 
 
-def gradients(potential, offsets, n, out, scratch, bits, cells, adaptive) -> tuple[int, float]:
-    """Gradients at ``offsets`` (dim, n) into ``out``; returns how many left the table and the smallest safe step."""
+def gradients(potential, offsets, n, out, begin, scratch, bits, cells, adaptive) -> tuple[int, float]:
+    """Gradients at ``offsets`` (dim, n) into ``out``, from column ``begin`` on.
+
+    Returns how many left the table and the smallest safe step.
+    """
     raise NotImplementedError("called from compiled code only")
 
 
 @njit(fastmath=FAST)
-def radial_gradients(potential, offsets, n, out, scratch, bits, cells, adaptive):
+def radial_gradients(potential, offsets, n, out, begin, scratch, bits, cells, adaptive):
     coef, safe_step = potential.coef, potential.safe_step
     dim = offsets.shape[0]
     last = coef.shape[1] - 1
@@ -82,62 +85,81 @@ def radial_gradients(potential, offsets, n, out, scratch, bits, cells, adaptive)
             s = potential.squares[g, k]
             if g == 0:
                 for p in range(n):
-                    out[k, p] = s * scratch[p] * offsets[k, p]
+                    out[k, begin + p] = s * scratch[p] * offsets[k, p]
             else:
                 for p in range(n):
-                    out[k, p] += s * scratch[p] * offsets[k, p]
+                    out[k, begin + p] += s * scratch[p] * offsets[k, p]
     return outside, step
 
 
 @njit(fastmath=FAST)
-def tensor_gradients(potential, offsets, n, out):
+def tensor_gradients(potential, offsets, n, out, begin):
     dim = offsets.shape[0]
     basis, index, value, gradient, laplacian = tensor_room(dim, 1)
     point = np.empty(dim)
     for p in range(n):
         for k in range(dim):
             point[k] = offsets[k, p]
-            out[k, p] = 0.0
+            out[k, begin + p] = 0.0
         count = tensor_functions(potential.table, point, basis, index, value, gradient, laplacian)
         for a in range(count):
             if index[a] >= 0:
                 for k in range(dim):
-                    out[k, p] += potential.coef[index[a]] * gradient[a, k]
+                    out[k, begin + p] += potential.coef[index[a]] * gradient[a, k]
     return 0, potential.safe_step
 
 
 @overload(gradients, jit_options={"fastmath": FAST})
-def _gradients(potential, offsets, n, out, scratch, bits, cells, adaptive):
-    def radial(potential, offsets, n, out, scratch, bits, cells, adaptive):
-        return radial_gradients(potential, offsets, n, out, scratch, bits, cells, adaptive)
+def _gradients(potential, offsets, n, out, begin, scratch, bits, cells, adaptive):
+    def radial(potential, offsets, n, out, begin, scratch, bits, cells, adaptive):
+        return radial_gradients(potential, offsets, n, out, begin, scratch, bits, cells, adaptive)
 
-    def tensor(potential, offsets, n, out, scratch, bits, cells, adaptive):
-        return tensor_gradients(potential, offsets, n, out)
+    def tensor(potential, offsets, n, out, begin, scratch, bits, cells, adaptive):
+        return tensor_gradients(potential, offsets, n, out, begin)
 
     return {SlopeTable: radial, TensorPotential: tensor}.get(getattr(potential, "instance_class", None))
 
 
 @njit
-def list_pairs(n, runs, begin, of_i, of_j):
-    """Pairs within each of ``runs`` runs of ``n`` particles, from particle ``begin`` of all on, as many as fit.
+def list_pairs(starts, runs, a, b, row, of_i, of_j):
+    """Pairs of a particle of kind ``a`` and one of kind ``b`` within each of the runs, as many as fit.
 
-    Returns their count and the particle to go on with.
+    ``starts`` (kinds + 1,) are the first particles of each kind in a run; columns are ordered by kind, then by run.
+    Begins with particle ``row`` of kind a in all runs; returns the count and the row to go on with.
     """
     count = 0
-    for i in range(begin, runs * n):
-        end = (i // n + 1) * n
-        if count + end - 1 - i > of_i.shape[0]:
+    n, m = starts[a + 1] - starts[a], starts[b + 1] - starts[b]
+    first, second = runs * starts[a], runs * starts[b]
+    for i in range(row, runs * n):
+        run = i // n
+        begin = i + 1 if a == b else run * m
+        end = (run + 1) * m
+        if count + end - begin > of_i.shape[0]:
             return count, i
-        for j in range(i + 1, end):
-            of_i[count] = i
-            of_j[count] = j
+        for j in range(begin, end):
+            of_i[count] = first + i
+            of_j[count] = second + j
             count += 1
     return count, runs * n
 
 
+@njit
+def list_all_pairs(starts, runs, pairs, of_i, of_j):
+    """All pairs of all pairs of kinds, one after the other, where they fit; (P + 1,) first of each, or zeros."""
+    listed = np.zeros(pairs.shape[0] + 1, np.int64)
+    for c in range(pairs.shape[0]):
+        a, b = pairs[c, 0], pairs[c, 1]
+        begin = listed[c]
+        count, row = list_pairs(starts, runs, a, b, 0, of_i[begin:], of_j[begin:])
+        if row < runs * (starts[a + 1] - starts[a]):
+            return np.zeros(pairs.shape[0] + 1, np.int64)
+        listed[c + 1] = begin + count
+    return listed
+
+
 @njit(fastmath=FAST)
 def all_forces(
-    x, n, runs, external, interaction, interacting, lengths, scale, force, offsets, pushes, scratch, bits, cells,
+    x, starts, runs, external, interaction, pairs, lengths, scale, force, offsets, pushes, scratch, bits, cells,
     of_i, of_j, listed, adaptive,
 ):  # fmt: skip
     """-drift of every particle into ``force`` (dim, runs n).
@@ -145,27 +167,36 @@ def all_forces(
     Returns how many distances left a table and the smallest safe step.
     """
     dim = x.shape[0]
-    total = runs * n
-    for k in range(dim):
-        for p in range(total):
-            offsets[k, p] = x[k, p] - external_origin(external, k)
-    outside, step = gradients(external, offsets, total, force, scratch, bits, cells, adaptive)
-    if interacting:
-        row = 0
+    outside, step = 0, np.inf
+    for a in range(len(external)):
+        table = external[a]
+        begin, count = runs * starts[a], runs * (starts[a + 1] - starts[a])
+        for k in range(dim):
+            for p in range(count):
+                offsets[k, p] = x[k, begin + p] - external_origin(table, k)
+        beyond, safe = gradients(table, offsets, count, force, begin, scratch, bits, cells, adaptive)
+        outside += beyond
+        step = min(step, safe)
+    everything = listed[pairs.shape[0]]
+    for c in range(pairs.shape[0]):
+        a, b = pairs[c, 0], pairs[c, 1]
+        row, total = 0, runs * (starts[a + 1] - starts[a])
         while row < total:
-            if listed > 0:
-                count, row = listed, total
+            begin = 0
+            if everything > 0:
+                begin, count, row = listed[c], listed[c + 1] - listed[c], total
             else:
-                count, row = list_pairs(n, runs, row, of_i, of_j)
-            pair_offsets(x, count, of_i, of_j, lengths, offsets)
-            beyond, pair_step = gradients(interaction, offsets, count, pushes, scratch, bits, cells, adaptive)
+                count, row = list_pairs(starts, runs, a, b, row, of_i, of_j)
+            first, second = of_i[begin:], of_j[begin:]
+            pair_offsets(x, count, first, second, lengths, offsets)
+            beyond, safe = gradients(interaction[c], offsets, count, pushes, 0, scratch, bits, cells, adaptive)
             outside += beyond
-            step = min(step, pair_step)
+            step = min(step, safe)
             for k in range(dim):
                 for p in range(count):
                     push = scale * pushes[k, p]
-                    force[k, of_i[p]] += push
-                    force[k, of_j[p]] -= push
+                    force[k, first[p]] += push
+                    force[k, second[p]] -= push
     return outside, step
 
 
@@ -187,7 +218,7 @@ def _external_origin(potential, k):
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def simulate_batch(
-    initial, noise, mixing, external, interaction, interacting, lengths, sigma, scale, step, substeps, labeled,
+    initial, noise, mixing, starts, external, interaction, pairs, lengths, sigma, scale, step, substeps, labeled,
     accurate, out,
 ):  # fmt: skip
     """Paths of a few runs, observed ``out.shape[1]`` times every ``substeps`` steps.
@@ -197,6 +228,12 @@ def simulate_batch(
     initial : (runs, n, dim)
     noise, mixing : (runs, 4) uint64
         Generators for the Brownian paths and for the permutations: hiding labels does not change the paths.
+    starts : (kinds + 1,)
+        Kind a of a run is its particles ``starts[a]`` to ``starts[a + 1]``; permutations stay within kinds.
+    external : tuple of tables, one per kind
+    interaction : tuple of tables, one per row of ``pairs`` (of which there may be none)
+    pairs : (P, 2)
+        Which kinds interact.
     sigma : (dim,)
         Noise intensity in each direction.
     scale : float
@@ -213,7 +250,7 @@ def simulate_batch(
     """
     runs, n, dim = initial.shape
     total = runs * n
-    pairs = runs * n * (n - 1) // 2
+    kinds = starts.shape[0] - 1
     room = max(PAIRS, total)
     x = np.empty((dim, total))
     trial = np.empty((dim, total))
@@ -228,20 +265,23 @@ def simulate_batch(
     cells = np.empty(room, np.int64)
     of_i = np.empty(room, np.int64)
     of_j = np.empty(room, np.int64)
-    listed = 0
-    if pairs <= room:
-        listed, _ = list_pairs(n, runs, 0, of_i, of_j)
+    listed = list_all_pairs(starts, runs, pairs, of_i, of_j)
     order = np.empty(n, np.int64)
+    column = np.empty((runs, n), np.int64)  # ordered by kind, then by run: a kind is one stretch of columns
+    for a in range(kinds):
+        for b in range(runs):
+            for i in range(starts[a], starts[a + 1]):
+                column[b, i] = runs * starts[a] + b * (starts[a + 1] - starts[a]) + i - starts[a]
     for b in range(runs):
         for i in range(n):
             for k in range(dim):
-                x[k, b * n + i] = initial[b, i, k]
+                x[k, column[b, i]] = initial[b, i, k]
     for t in range(out.shape[1]):
         left = step * substeps if t > 0 else 0.0
         count = 0
         while (accurate and left > 1e-9 * step) or (not accurate and t > 0 and count < substeps):
             outside, safe = all_forces(
-                x, n, runs, external, interaction, interacting, lengths, scale, force, offsets, pushes, scratch,
+                x, starts, runs, external, interaction, pairs, lengths, scale, force, offsets, pushes, scratch,
                 bits, cells, of_i, of_j, listed, accurate,
             )  # fmt: skip
             if outside > 0:
@@ -252,15 +292,17 @@ def simulate_batch(
             size = np.sqrt(h)
             for b in range(runs):
                 fill_normals(noise, b, normals, n * dim)
-                for i in range(n):
-                    for k in range(dim):
-                        kick[k, b * n + i] = sigma[k] * size * normals[i * dim + k]
+                for a in range(kinds):
+                    begin = runs * starts[a] + b * (starts[a + 1] - starts[a]) - starts[a]
+                    for i in range(starts[a], starts[a + 1]):
+                        for k in range(dim):
+                            kick[k, begin + i] = sigma[k] * size * normals[i * dim + k]
             if accurate:
                 for k in range(dim):
                     for p in range(total):
                         trial[k, p] = x[k, p] - h * force[k, p] + kick[k, p]
                 all_forces(
-                    trial, n, runs, external, interaction, interacting, lengths, scale, force_after, offsets, pushes,
+                    trial, starts, runs, external, interaction, pairs, lengths, scale, force_after, offsets, pushes,
                     scratch, bits, cells, of_i, of_j, listed, False,
                 )  # fmt: skip
                 for k in range(dim):
@@ -276,10 +318,11 @@ def simulate_batch(
             for i in range(n):
                 order[i] = i
             if not labeled:
-                shuffle(mixing, b, order)
+                for a in range(kinds):
+                    shuffle(mixing, b, order[starts[a] : starts[a + 1]])
             for i in range(n):
                 for k in range(dim):
-                    value = x[k, b * n + order[i]]
+                    value = x[k, column[b, order[i]]]
                     if lengths[k] > 0.0:
                         value -= lengths[k] * np.floor(value / lengths[k])
                         if value >= lengths[k]:  # a tiny negative number rounds up to the side

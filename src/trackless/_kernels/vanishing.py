@@ -186,7 +186,7 @@ def add_particle(
     dim = x.shape[0]
     basis, index, value, gradient, laplacian = room
     point = np.empty(dim)
-    base = 0
+    base, later = 0, 0
     for kind in range(len(families.external)):
         table = families.external[kind]
         if kind == a and table.size > 0:
@@ -203,7 +203,11 @@ def add_particle(
                     mixed += slope[k, i] * gradient[f, k]
                 energy[own] += chi[0, i] * value[f]
                 diffusion[own] += chi[0, i] * laplacian[f, 0] + 2.0 * mixed + value[f] * chi[1, i]
-        base += table.size
+        if kind == 0 or not families.same_external:
+            later += table.size
+        if not families.same_external:
+            base += table.size
+    base = later
     total = 1
     for k in range(dim):
         total *= cells[k]
@@ -223,7 +227,8 @@ def add_particle(
                             table, base + own, own, i, j, x, lengths, families.reach, mask, chi, slope, scale, column,
                             force, test, energy, diffusion, pair, coincident, room, point,
                         )  # fmt: skip
-        own += table.size
+        if not families.same_interaction:
+            own += table.size
 
 
 @njit(fastmath=FAST)

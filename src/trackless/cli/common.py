@@ -63,6 +63,7 @@ class ModelName(StrEnum):
     singularity = "singularity"
     smooth_control = "smooth_control"
     anisotropic = "anisotropic"
+    mixture = "mixture"
 
 
 class Dynamics(StrEnum):

@@ -137,14 +137,13 @@ def fit(
             from trackless.plots import fit_figure
 
             save_figure(fit_figure({"learnt": fitted}, snapshots, truth), figure, force)
-        errors = {"errors": scores._asdict()} if scores is not None else {}
+        errors = {"errors": {role: _by_name(own) for role, own in scores._asdict().items()}} if scores else {}
         if as_json:
             print_json(_summary(method, fitted, truth, snapshots) | {"told": told, "seconds": clock()} | errors)
             return
         _print(method, fitted, truth, snapshots, given_sigma=sigma is not None)
         if scores is not None:
-            parts = [f"of {name} {value:.1%}" for name, value in zip(("V", "Phi"), scores, strict=True)]
-            console.print(f"gradient error {', '.join(parts)}")
+            _print_errors(scores)
         for target, what in ((output, "fit"), (figure, "picture")):
             if target is not None:
                 console.print(f"The {what} is in [bold]{escape(str(target))}[/bold].", highlight=False)
@@ -258,23 +257,47 @@ def _print_training(fitted: Any) -> None:
         console.print("[yellow]No better than no force at all: the data are too few, or sigma is wrong.[/yellow]")
 
 
-def _slopes(fitted: Any) -> dict[str, list[dict[str, float]]]:
-    """Slopes of radial potentials at nine distances of the explored range, with 95 % bands where there are any."""
+def _by_name(errors: Any) -> Any:
+    """Errors of each species, or pair of them, under a name that JSON takes."""
+    return {"-".join((key,) if isinstance(key, str) else key): error for key, error in errors.items()} if isinstance(
+        errors, dict
+    ) else errors  # fmt: skip
+
+
+def _print_errors(scores: Any) -> None:
+    parts = []
+    for letter, own in zip(("V", "Phi"), scores, strict=True):
+        named = _by_name(own)
+        each = {f" of {kinds}": error for kinds, error in named.items()} if isinstance(named, dict) else {"": named}
+        parts += [f"of {letter}{kinds} {error:.1%}" for kinds, error in each.items()]
+    console.print(f"gradient error {', '.join(parts)}")
+
+
+def _slopes(fitted: Any) -> dict[str, Any]:
+    """Slopes of radial potentials at nine distances of the explored range, with 95 % bands where there are any.
+
+    Of several species under "a" and "a-b".
+    """
     import numpy as np
 
+    from trackless.mixtures import learnt_potentials
     from trackless.potentials import RadialPotential
 
-    found = {}
-    for role in ("external", "interaction"):
-        potential = getattr(fitted, f"{role}_")
+    found: dict[str, Any] = {}
+    for one in learnt_potentials(fitted):
+        potential, role = one.potential, ("external", "interaction")[one.role]
         if not isinstance(potential, RadialPotential):
             continue
-        low, high = fitted.explored_[0 if role == "external" else 1]
+        low, high = one.explored
         r = np.linspace(low, high, 11)[1:-1]
         columns = {"distance": r, "slope": potential.slope(r)}
         if potential.uncertainty is not None:
             columns["lower"], columns["upper"] = potential.band(r)
-        found[role] = [dict(zip(columns, map(float, row), strict=True)) for row in zip(*columns.values(), strict=True)]
+        rows = [dict(zip(columns, map(float, row), strict=True)) for row in zip(*columns.values(), strict=True)]
+        if one.kinds:
+            found.setdefault(role, {})["-".join(one.kinds)] = rows
+        else:
+            found[role] = rows
     return found
 
 
@@ -284,22 +307,25 @@ def _print_slopes(fitted: Any, snapshots: Any) -> None:
     from rich.columns import Columns
 
     from trackless.exploration import explore
+    from trackless.mixtures import learnt_potentials
     from trackless.potentials import RadialPotential
 
     explored = explore(snapshots)
     tables = []
-    for role, letter, distance in (("external", "V", "|x|"), ("interaction", "Phi", "r")):
-        potential = getattr(fitted, f"{role}_")
+    for one in learnt_potentials(fitted):
+        potential, role = one.potential, ("external", "interaction")[one.role]
+        letter, distance = (("V", "|x|"), ("Phi", "r"))[one.role]
         if isinstance(potential, RadialPotential):
-            low, high = np.quantile(explored.reached(role, potential.origin), [0.01, 0.99])
+            low, high = np.quantile(explored.of_kinds(one.kinds).reached(role, potential.origin), [0.01, 0.99])
             banded = potential.uncertainty is not None
-            grid = Table(distance, f"{letter}'({distance})", *(["95 % band"] if banded else []))
+            title = escape(one.name) if one.kinds else None
+            grid = Table(distance, f"{letter}'({distance})", *(["95 % band"] if banded else []), title=title)
             for r in np.linspace(low, high, 9):
                 ends = [" to ".join(f"{float(end):.3g}" for end in potential.band(r))] if banded else []
                 grid.add_row(f"{r:.4g}", f"{float(potential.slope(r)):.4g}", *ends)
             tables.append(grid)
-        elif potential is not None:
-            console.print(f"{letter} is not radial, so there is no table of slopes; --figure draws it in 2-D")
+        else:
+            console.print(f"{one.name} is not radial, so there is no table of slopes; --figure draws it in 2-D")
     if tables:
         console.print("Learnt slopes, where the data were:")
         console.print(Columns(tables))

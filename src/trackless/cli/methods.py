@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -211,6 +212,8 @@ def _networks(options: Options) -> Plan:
     words: list[str] = []
     for role in ("external", "interaction"):
         exact = getattr(options.truth, role, None)
+        if isinstance(exact, Mapping):
+            raise InputError("--model: networks do not tell species apart; leave out --method neural")
         usual = "free" if exact is not None and not isinstance(exact, RadialPotential) else "radial"
         word = getattr(options, role) or usual
         if word not in ("radial", "free", "none"):

@@ -11,13 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trackless._errors import InputError
-from trackless.basis import Basis
+from trackless.accumulation import Wanted
+from trackless.basis import Basis, Member, members_of
+from trackless.by_species import as_basis
 from trackless.estimators.conversion import converted
 from trackless.estimators.saving import Saving
 from trackless.evidence import Posterior, posterior
 from trackless.exploration import Exploration, explore
 from trackless.identifiability import Identifiability, identifiability
 from trackless.intensity import Sigma
+from trackless.mixtures import Kinds, joined
 from trackless.moments import Moments, NormalEquations, rule_index
 from trackless.potentials import Potential, RadialPotential
 from trackless.residuals import Units
@@ -38,8 +41,8 @@ class LeastSquares(Saving, ABC):
     ``external``, ``interaction``, ``sigma``, ``regularization`` and ``coupling``.
     """
 
-    external: Basis | None
-    interaction: Basis | None
+    external: Wanted
+    interaction: Wanted
     sigma: Any
     regularization: str | float
     coupling: str
@@ -49,7 +52,7 @@ class LeastSquares(Saving, ABC):
         """Refuse wrong settings before the pass over the data."""
 
     @abstractmethod
-    def _accumulate(self, snapshots: Snapshots, external: Basis | None, interaction: Basis | None) -> Moments:
+    def _accumulate(self, snapshots: Snapshots, external: Wanted, interaction: Wanted) -> Moments:
         """Reduce snapshots on two families."""
 
     @abstractmethod
@@ -181,6 +184,10 @@ class LeastSquares(Saving, ABC):
         if X.dim != self.moments_.dim:
             raise InputError(f"score: fitted in {self.moments_.dim} dimensions, the data have {X.dim}")
         moments = self._moments_to_score(X) if isinstance(X, Snapshots) else X
+        for name, basis in (("external", self.external_basis_), ("interaction", self.interaction_basis_)):
+            there = getattr(moments, name)
+            if basis is not None and there is not None and basis.species != there.species:
+                raise InputError(f"score: fitted for the species {basis.species}, the moments are of {there.species}")
         return -self._equations(moments).loss(self.coef_)
 
     def _moments_to_score(self, snapshots: Snapshots) -> Moments:
@@ -203,25 +210,26 @@ class LeastSquares(Saving, ABC):
         return (losses / units.weights.mean()).reshape(test.blocks, test.windows)
 
     def _set_potentials(self) -> None:
-        external, interaction = self.external_basis_, self.interaction_basis_
-        k = external.size if external is not None else 0
-        self.external_: Potential | None = self._potential(external, slice(0, k), 0)
-        self.interaction_: Potential | None = self._potential(interaction, slice(k, None), 1)
+        found: tuple[dict[Kinds, Potential], dict[Kinds, Potential]] = ({}, {})
+        for number, member in enumerate(members_of((self.external_basis_, self.interaction_basis_))):
+            found[member.role][member.kinds] = self._potential(member, number)
+        self.external_: Any = joined(found[0])
+        self.interaction_: Any = joined(found[1])
 
-    def _potential(self, basis: Basis | None, part: slice, role: int) -> Potential | None:
-        if basis is None:
-            return None
-        potential = basis.combine(self.coef_[part])
-        explored = self.explored_[role]
+    def _potential(self, member: Member, number: int) -> Potential:
+        part = member.part
+        potential = member.basis.combine(self.coef_[part])
+        assert isinstance(potential, Potential)  # a member is no mixture
+        explored = ranges_by_kinds((self.external_basis_, self.interaction_basis_), self.explored_)[number]
         if self.covariance_ is None or explored is None:
             return potential
         found = self.posterior_
-        uncertainty = Uncertainty(basis, self.covariance_[part, part], explored, self.freedom_)
+        uncertainty = Uncertainty(member.basis, self.covariance_[part, part], explored, self.freedom_)
         if found is not None and found.deviations is not None:
-            uncertainty = replace(uncertainty, deviations=found.deviations[:, part], missed=found.missed[role])
+            uncertainty = replace(uncertainty, deviations=found.deviations[:, part], missed=found.missed[number])
         return with_uncertainty(potential, uncertainty)
 
-    def _moments(self, data: Snapshots | Moments) -> tuple[Moments, tuple[Range | None, Range | None]]:
+    def _moments(self, data: Snapshots | Moments) -> tuple[Moments, Range]:
         if not isinstance(data, Moments):
             moments = self._accumulate(data, self.external, self.interaction)
             explored = explore(data)
@@ -230,7 +238,7 @@ class LeastSquares(Saving, ABC):
         if data.coupling != self.coupling:
             raise InputError(f"coupling: the moments were accumulated for {data.coupling!r}, not {self.coupling!r}")
         for name in ("external", "interaction"):
-            asked, there = getattr(self, name), getattr(data, name)
+            asked, there = as_basis(getattr(self, name)), getattr(data, name)
             if asked is not None and asked != there:
                 raise InputError(
                     f"{name}: the moments were accumulated on {there!r}; leave {name}=None, or accumulate again"
@@ -245,10 +253,29 @@ class LeastSquares(Saving, ABC):
         return ridge(equations, float(self.regularization))
 
 
-def explored_range(explored: Exploration | None, basis: Basis | None, role: int) -> Range | None:
-    """Distances, or corners, that the data reached; without data the range of the family."""
+def ranges_by_kinds(
+    families: tuple[Basis | None, Basis | None], explored: tuple[Any, Any]
+) -> list[Range | None]:  # fmt: skip
+    """The explored range of every potential, in the order of :func:`trackless.basis.members_of`."""
+    found = []
+    for basis, ranges in zip(families, explored, strict=True):
+        if basis is not None:
+            found += ranges if basis.species is not None else [ranges]
+    return found
+
+
+def explored_range(explored: Exploration | None, basis: Basis | None, role: int) -> Any:
+    """Distances, or corners, that the data reached; without data the range of the family.
+
+    Where kinds of particles are told apart, one range for each or for each pair.
+    """
     if basis is None:
         return None
+    if basis.species is not None:
+        return tuple(
+            explored_range(explored.of_kinds(kinds) if explored is not None else None, member, role)
+            for kinds, member in basis.members
+        )
     one = basis.combine(np.ones(basis.size))
     if explored is None:
         ends = (getattr(basis, "lower", None), getattr(basis, "upper", None) or getattr(basis, "cutoff", None))

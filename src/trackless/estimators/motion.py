@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trackless._errors import InputError
-from trackless.accumulation import accumulate
-from trackless.basis import Basis
+from trackless.accumulation import Wanted, accumulate
 from trackless.estimators.least_squares import LeastSquares
 from trackless.intensity import single_sigma
 from trackless.matching import Matching, Tally
@@ -35,7 +34,7 @@ class MotionLeastSquares(LeastSquares):
             single_sigma(self.sigma, type(self).__name__)
         self._matching().check()
 
-    def _accumulate(self, snapshots: Snapshots, external: Basis | None, interaction: Basis | None) -> Moments:
+    def _accumulate(self, snapshots: Snapshots, external: Wanted, interaction: Wanted) -> Moments:
         return accumulate(snapshots, external, interaction, self.coupling, matching=self._matching())
 
     def _equations(self, moments: Moments, part: NDArray[np.bool_] | None = None) -> NormalEquations:

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trackless._errors import InputError
-from trackless.accumulation import accumulate, check_snapshots
-from trackless.basis import Basis, about
+from trackless.accumulation import Wanted, accumulate, check_snapshots
+from trackless.basis import about
+from trackless.by_species import BySpecies, as_basis
 from trackless.centers import FoundCenter, find_center
 from trackless.debiasing import Debiasing
 from trackless.estimators.least_squares import LeastSquares
@@ -35,8 +36,9 @@ class SelfTest(LeastSquares):
 
     Parameters
     ----------
-    external, interaction : Basis or None
-        Families for V and Phi; None leaves that potential out.
+    external, interaction : Basis, dict of them, or None
+        Families for V and Phi; None leaves that potential out. For data with several species dicts may say which family
+        each kind has, {"a": ...}, and each pair of kinds, {("a", "b"): ...}; one family is the same for all particles.
     sigma : float, tuple of float, "diagonal" or None
         Noise intensity of dX = -force dt + sigma dW, or one per direction. None finds it from the data (``noise_`` says
         how), "diagonal" finds one per direction.
@@ -60,8 +62,9 @@ class SelfTest(LeastSquares):
 
     Attributes
     ----------
-    external_, interaction_ : Potential or None
-        The learnt V and Phi (up to a constant, which no data can tell).
+    external_, interaction_ : Potential, mapping of them or None
+        The learnt V and Phi (up to a constant, which no data can tell); where families were given by species those of
+        each, ``external_["a"]`` and ``interaction_["a", "b"]``.
     coef_ : (K,)
         Coefficients, external first, in the bases ``external_basis_`` and ``interaction_basis_``.
     covariance_ : (K, K) or None
@@ -69,7 +72,7 @@ class SelfTest(LeastSquares):
     freedom_ : float
         Independent parts of the data less what was fitted.
     explored_ : (range, range)
-        Distances (or corners) that V and Phi were seen at.
+        Distances (or corners) that V and Phi were seen at; by species a range for each.
     posterior_ : Posterior or None
         What the evidence chose.
     lambda_ : float
@@ -120,8 +123,8 @@ class SelfTest(LeastSquares):
 
     def __init__(
         self,
-        external: Basis | None = None,
-        interaction: Basis | None = None,
+        external: Wanted = None,
+        interaction: Wanted = None,
         sigma: float | Sequence[float] | str | None = None,
         quadrature: str = "trapezoid",
         regularization: str | float = "lcurve",
@@ -154,6 +157,13 @@ class SelfTest(LeastSquares):
             raise InputError("debias: equations of dynamics='discrete' have no bias to remove; choose one of the two")
         if is_per_direction(self.sigma) and self.dynamics == "discrete":
             raise InputError("sigma: dynamics='discrete' takes one sigma for all directions (a number, or None)")
+        if any(isinstance(as_basis(basis), BySpecies) for basis in (self.external, self.interaction)):
+            for asked, name in ((self.dynamics == "discrete", "dynamics='discrete'"), (self.debias, "debias=True")):
+                if asked:
+                    raise InputError(
+                        f"{name}: not for potentials of each species; give one family for all particles "
+                        "(external=tl.RadialSplines(20), ...), or leave this out"
+                    )
         if self.resolve is not None and self.dynamics == "discrete":
             raise InputError("resolve: dynamics='discrete' has no time integrals that could be wrong; use resolve=None")
         self._check_observation()
@@ -190,9 +200,10 @@ class SelfTest(LeastSquares):
         return used, self._unchanged(sigma) | {"resolution_": found, "center_": self._found_center(used, sigma)}
 
     def _found_center(self, snapshots: Snapshots, sigma: Sigma) -> FoundCenter | None:
-        if self.external is None or getattr(self.external, "center", None) != "fit":
+        external, interaction = as_basis(self.external), as_basis(self.interaction)
+        if external is None or getattr(external, "center", None) != "fit":
             return None
-        return find_center(snapshots, self.external, self.interaction, sigma, self.coupling, self.quadrature)
+        return find_center(snapshots, external, interaction, sigma, self.coupling, self.quadrature)
 
     def _unprepared(self, given: Any) -> dict[str, Any]:
         if isinstance(given, Moments):
@@ -215,7 +226,7 @@ class SelfTest(LeastSquares):
     def _sigma(self) -> Sigma:
         return checked_sigma(getattr(self, "sigma_", None) if is_unknown(self.sigma) else self.sigma)
 
-    def _accumulate(self, snapshots: Snapshots, external: Basis | None, interaction: Basis | None) -> Moments:
+    def _accumulate(self, snapshots: Snapshots, external: Wanted, interaction: Wanted) -> Moments:
         found = getattr(self, "center_", None)
         if found is not None and getattr(external, "center", None) == "fit":
             external = about(external, found.center)
@@ -280,7 +291,7 @@ class SelfTest(LeastSquares):
             remove_bias(self, snapshots)
 
     def can_be_tested(self, snapshots: Snapshots) -> bool:
-        """Whether there is a residual test of this fit: not without noise, of what is seen in part, of steps in a box."""
+        """Whether there is a residual test of this fit: not without noise, with an observation, of steps in a box."""
         self._check_fitted()
         possible = bool(np.all(np.greater(self.sigma_, 0))) and self.moments_.observation.complete
         return possible and (self.dynamics == "continuous" or snapshots.box is None)

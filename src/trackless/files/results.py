@@ -18,6 +18,7 @@ import numpy as np
 
 from trackless import (
     basis,
+    by_species,
     centers,
     comparison,
     debiasing,
@@ -49,10 +50,10 @@ from trackless.tables import tabulated
 FORMAT = "trackless result"
 SAVED_BLOCKS = 64  # of a fit's moments
 VERSION = 5  # 2: moments may hold displacements; 3: pair parts by one rule; 4: diffusion in parts; 5: observation,
-# numbers of particles
+# numbers of particles, species
 _MODULES = (
-    shapes, potentials, networks, basis, radial_splines, tensor_splines, solvers, priors, evidence, resolution,
-    centers, comparison, fitting, residuals, noise, debiasing, goodness, observation, waves,
+    shapes, potentials, networks, basis, radial_splines, tensor_splines, by_species, solvers, priors, evidence,
+    resolution, centers, comparison, fitting, residuals, noise, debiasing, goodness, observation, waves,
 )  # fmt: skip
 _DATACLASSES: dict[str, type] = {
     cls.__name__: cls
@@ -142,6 +143,8 @@ def _plain(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         state = {k: v for k, v in vars(value).items() if k not in ("external_", "interaction_")}
         if isinstance(state.get("moments_"), Moments):  # enough to bootstrap; all would be larger than the data
             state["moments_"] = state["moments_"].coarsened(SAVED_BLOCKS)
+        for role in ("external", "interaction"):  # pairs of species are no names of a JSON object
+            state[role] = by_species.as_basis(state[role])
         return {"type": name, "state": {k: _plain(v, arrays) for k, v in state.items()}}
     raise InputError(f"cannot save a {name} as plain data")
 
