@@ -60,7 +60,7 @@ class Identifiability:
     coercivity : float
         The largest c with A >= c diag(G_V, c_N G_Phi), on functions that the data reached. The theory asks for more
         than 0, and bounds it from below by 1 minus the correlation of the forces of V and Phi, where that is below 1
-        (paper, Proposition on coercivity for joint estimation).
+        (paper, Proposition on coercivity for joint estimation). NaN with a window or ``exclude_below``.
     correlation : float
         Largest 2 |cross force of V and Phi| relative to V's own and the pairs' own. Forces of many neighbours add up,
         so this may be more than 1; the bound says nothing then.
@@ -120,7 +120,8 @@ def identifiability(fitted: Any) -> Identifiability:
     families = (fitted.external_basis_, fitted.interaction_basis_)
     parts = slices_of(families)
     grams = _grams(moments, equations.matrix, parts)
-    coercivity, correlation = _coercivity(equations.matrix, grams, parts)
+    masked = moments.observation.masked  # then there is no norm of forces to bound
+    coercivity, correlation = (np.nan, np.nan) if masked else _coercivity(equations.matrix, grams, parts)
     numbers = condition_numbers(equations)
     blocks = {"external": grams.get(0), "interaction": grams.get(1)}
     smallest = {name: _smallest(gram) for name, gram in blocks.items() if gram is not None}

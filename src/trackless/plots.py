@@ -15,6 +15,7 @@ from trackless.exploration import explore, radial_density
 from trackless.mixtures import Kinds, in_words, listed, one_of
 from trackless.potentials import Potential, RadialPotential
 from trackless.snapshots import Snapshots
+from trackless.uncertainty import cutoff_of
 
 TRUTH = "#1a1a1a"
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d1f")  # told apart in colour blindness
@@ -70,6 +71,9 @@ def slope(
             )  # fmt: skip
     reference = [truth] if truth is not None else list(curves.values())
     values = np.concatenate([p.slope(grid[seen]) for p in reference])
+    # a curve that is not known must not look as if it were
+    ends = [np.median(end) for p in reference if p.uncertainty is not None for end in p.band(grid[seen])]
+    values = np.append(values, [end for end in ends if np.isfinite(end)])
     low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
     margin = 0.12 * (high - low) or 1.0
     axis.set_ylim(low - 2 * margin, high + margin)
@@ -220,8 +224,8 @@ def fit_figure(fits: Mapping[str, Any], snapshots: Snapshots, truth: Any = None,
         if all(isinstance(p, RadialPotential) for p in learnt.values()):
             exact = one_of(getattr(truth, role, None), kinds)
             exact = exact if isinstance(exact, RadialPotential) else None
-            center = next(iter(learnt.values())).origin
-            slope(axis, learnt, own.reached(role, center), role, exact).legend(**BELOW)
+            first = next(iter(learnt.values()))
+            slope(axis, learnt, own.reached(role, first.origin, cutoff_of(first)), role, exact).legend(**BELOW)
         elif snapshots.dim != 2:
             axis.text(0.5, 0.5, "not radial, and not in two\ndimensions: no picture", ha="center", va="center")
             axis.set_axis_off()

@@ -154,6 +154,12 @@ class Uncertainty:
         return whole[..., None] if ndim == inside.ndim else whole
 
 
+def cutoff_of(potential: Potential) -> float | None:
+    """Where the family that a potential was made from ends, if it has an end."""
+    known = getattr(potential, "uncertainty", None)
+    return getattr(known.basis, "cutoff", None) if known is not None else None
+
+
 def with_uncertainty(potential: Potential, uncertainty: Uncertainty) -> Potential:
     """The potential with error bars; it is a new object that nobody else holds, so it may be told afterwards."""
     object.__setattr__(potential, "uncertainty", uncertainty)

@@ -13,8 +13,8 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.stem)
 def test_example_runs(script, tmp_path):
-    few = ["--networks", "1"] if script.stem == "anisotropic" else []
-    command = [sys.executable, "-W", "error", str(script), "--runs", "40", *few]
+    small = {"anisotropic": ["--runs", "40", "--networks", "1"], "colloids_in_water": ["--frames", "100"]}
+    command = [sys.executable, "-W", "error", str(script), *small.get(script.stem, ["--runs", "40"])]
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     assert result.stdout

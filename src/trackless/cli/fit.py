@@ -33,7 +33,7 @@ from trackless.cli.common import (
     save_figure,
     say,
 )
-from trackless.cli.methods import Method, Options, noise_intensity, plan
+from trackless.cli.methods import Method, Options, as_seen, noise_intensity, plan
 
 
 def fit(
@@ -72,6 +72,25 @@ def fit(
         typer.Option(
             help="Centre of a radial V: mean (of the positions), origin, or fit to find it.", show_default=False
         ),
+    ] = None,
+    cutoff: Annotated[
+        float | None, typer.Option(help="Distance beyond which there is no interaction.", show_default=False)
+    ] = None,
+    window: Annotated[
+        str | None,
+        typer.Option(
+            help="Particles cross the edge of what is seen: auto (the bounds of the data) or LOW:HIGH,LOW:HIGH.",
+            show_default=False,
+        ),
+    ] = None,
+    exclude_below: Annotated[
+        float | None, typer.Option(help="Distance below which two particles cannot be told apart.", show_default=False)
+    ] = None,
+    detection: Annotated[
+        float | None, typer.Option(help="Probability that a particle is seen in a frame.", show_default=False)
+    ] = None,
+    position_error: Annotated[
+        float | None, typer.Option(help="Standard deviation of a measured coordinate.", show_default=False)
     ] = None,
     model: Annotated[
         ModelName | None,
@@ -123,7 +142,7 @@ def fit(
         asked = Options(
             method, noise_intensity(sigma), external, interaction, center, truth, quadrature and quadrature.value,
             max_distance, regularization, coupling.value, route, seed, dynamics and dynamics.value, debias,
-            longest_interval(max_gap),
+            longest_interval(max_gap), as_seen(cutoff, window, exclude_below, detection, position_error),
         )  # fmt: skip
         planned = plan(asked)
         snapshots = tl.read(data if len(data) > 1 else data[0], dt=dt, **options)
@@ -309,6 +328,7 @@ def _print_slopes(fitted: Any, snapshots: Any) -> None:
     from trackless.exploration import explore
     from trackless.mixtures import learnt_potentials
     from trackless.potentials import RadialPotential
+    from trackless.uncertainty import cutoff_of
 
     explored = explore(snapshots)
     tables = []
@@ -316,7 +336,8 @@ def _print_slopes(fitted: Any, snapshots: Any) -> None:
         potential, role = one.potential, ("external", "interaction")[one.role]
         letter, distance = (("V", "|x|"), ("Phi", "r"))[one.role]
         if isinstance(potential, RadialPotential):
-            low, high = np.quantile(explored.of_kinds(one.kinds).reached(role, potential.origin), [0.01, 0.99])
+            seen = explored.of_kinds(one.kinds).reached(role, potential.origin, cutoff_of(potential))
+            low, high = np.quantile(seen, [0.01, 0.99])
             banded = potential.uncertainty is not None
             title = escape(one.name) if one.kinds else None
             grid = Table(distance, f"{letter}'({distance})", *(["95 % band"] if banded else []), title=title)

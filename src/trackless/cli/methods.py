@@ -51,6 +51,8 @@ class Options(NamedTuple):
     dynamics: str | None
     debias: bool
     max_gap: Any
+    seen: dict[str, Any]
+    """how particles were seen, and where interactions end: arguments of tl.fit that were given"""
 
 
 class Plan(NamedTuple):
@@ -101,6 +103,9 @@ def plan(options: Options) -> Plan:
             )
         _only(options.dynamics, "--dynamics", f"belongs to auto and self-test, not to {method.value}")
         _only(options.debias or None, "--debias", f"belongs to auto and self-test, not to {method.value}")
+    if method is not Method.auto:
+        for name, value in options.seen.items():
+            _only(value, f"--{name.replace('_', '-')}", f"belongs to --method auto, not to {method.value}")
     if method is not Method.neural:
         for name in ("route", "seed"):
             _only(getattr(options, name), f"--{name}", f"belongs to --method neural, not to {method.value}")
@@ -126,6 +131,28 @@ def noise_intensity(text: str | None) -> float | tuple[float, ...] | str | None:
     if not all(0 <= number < float("inf") for number in numbers):
         raise typer.BadParameter(f"expected numbers of at least 0, got {text!r}", param_hint="--sigma")
     return numbers[0] if len(numbers) == 1 else numbers
+
+
+def as_seen(
+    cutoff: float | None, window: str | None, exclude_below: float | None, detection: float | None,
+    position_error: float | None,
+) -> dict[str, Any]:  # fmt: skip
+    """What --window and its like say, as tl.fit takes it; nothing that was left out."""
+    sides: Any = window
+    if window is not None and window != "auto":
+        try:
+            sides = tuple(tuple(float(end) for end in side.split(":")) for side in window.split(","))
+        except ValueError:
+            sides = ()
+        if not sides or any(len(side) != 2 or side[0] >= side[1] for side in sides):
+            raise typer.BadParameter(
+                f"expected auto, or LOW:HIGH for each direction (0:100,0:80), got {window!r}", param_hint="--window"
+            )
+    given = {
+        "cutoff": cutoff, "window": sides, "exclude_below": exclude_below, "detection": detection,
+        "position_error": position_error,
+    }  # fmt: skip
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _only(value: Any, option: str, reason: str) -> None:
@@ -157,7 +184,7 @@ def _door(options: Options) -> Plan:
     estimator = _Door(
         wanted | {
             "sigma": options.sigma, "coupling": options.coupling, "center": place,
-            "quadrature": options.quadrature or "auto", "max_gap": options.max_gap, **_time(options),
+            "quadrature": options.quadrature or "auto", "max_gap": options.max_gap, **_time(options), **options.seen,
         }
     )  # fmt: skip
     return Plan(estimator, f"{_joined(options)}the rest is asked of the data{_time_in_words(options)}")
