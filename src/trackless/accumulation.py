@@ -28,7 +28,8 @@ from trackless.tables import Families, Mask, RadialTable, TensorTable
 Array = NDArray[np.float64]
 Wanted = Basis | Mapping[Any, Basis] | None
 MOST_BYTES = 2_000_000_000  # moments of one block may not be larger
-DRAWS = 2  # of additional errors of positions
+COPIES = ((3.0, 0.0), (-1.5, 1.0), (-1.5, 1.0), (1.0, np.sqrt(2.0)))
+"""Factors of sums, and additional errors of positions: a parabola in the variance of the error, taken at no error."""
 FEW_BLOCKS = 64  # with fewer runs than this, time windows serve as further blocks
 
 
@@ -87,12 +88,9 @@ def accumulate(
     moments = _empty(snapshots, *bases, coupling, windows, blocks, matching, families.parts, seen)
     plan = _Plan(snapshots, coupling, families, matching, seen, seen.mask(snapshots.dim, families.reach))
     work = list(batches(tasks(snapshots, block_cuts(snapshots.runs, moments.blocks), moments.windows)))
-    copies: list[tuple[int | None, float]] = [(None, 1.0)]
-    if seen.position_error:  # as much error again changes sums by as much again, which is taken off
-        copies = [(None, 2.0), *((draw, -1.0 / DRAWS) for draw in range(DRAWS))]
     for batch in _progress.track(work, "accumulating", len(work)):
-        for draw, factor in copies:
-            _add_batch(moments, batch, plan._replace(draw=draw), factor)
+        for draw, (factor, more) in enumerate(COPIES if seen.position_error else ((1.0, 0.0),)):
+            _add_batch(moments, batch, plan._replace(blur=more * seen.position_error, draw=draw), factor)
     return moments
 
 
@@ -240,8 +238,10 @@ class _Plan(NamedTuple):
     matching: Matching | None
     seen: Observation
     mask: Mask
-    draw: int | None = None
-    """which positions with an additional error are looked at; None: those that were measured"""
+    blur: float = 0.0
+    """additional error of positions"""
+    draw: int = 0
+    """which random numbers it is made of"""
 
 
 def _add_batch(moments: Moments, batch: list[Task], plan: _Plan, factor: float) -> None:
@@ -258,8 +258,8 @@ def _run_task(task: Task, plan: _Plan) -> dict[str, Array]:
     points, starts, counts, scales = loaded(task, snapshots, plan.coupling, len(families.external))
     if plan.coupling == "mean":
         scales *= plan.seen.detection  # one of so many that are there, not of those that are seen
-    if plan.draw is not None:
-        points += plan.seen.position_error * task.normals(points.shape, plan.draw)
+    if plan.blur:
+        points += plan.blur * task.normals(points.shape, plan.draw)
     # class by class, run by run: equal weights follow each other
     frames = counts.shape[1]
     entry = (np.arange(len(runs))[:, None] * frames + piece.order).ravel()

@@ -6,8 +6,8 @@ the moments, each part in its own way (MATH: missing particles):
 - seen only with probability p: sums over single particles shrink by p, over pairs by p^2, over triples by p^3;
 - a window whose edge particles cross, and a smallest distance at which two can be told apart: test functions that
   vanish there (:mod:`trackless._kernels.vanishing`);
-- positions that are off by a random error: sums change in proportion to its variance, so positions with as much error
-  again, drawn at random, tell what to take off.
+- positions that are off by a random error: sums change with its variance, as positions with as much error again, and
+  twice as much, drawn at random, tell; a parabola through them is followed back to no error.
 
 What is assumed: which particles are missed, and how far they are off, is by chance, independent from particle to
 particle and from snapshot to snapshot.

@@ -116,7 +116,7 @@ def test_several_kinds(counts, reach, local):
     size = families.external_size + families.interaction_size
     energy = np.zeros((2, size))
     quadratic, pair, diffusion, _ = accumulate_task(
-        x.reshape(-1, 2), starts, np.full(2, 0.1), np.array(sides), np.arange(2), np.arange(2), weights, 0, families,
+        x.reshape(-1, 2), starts, np.full(2, 0.1), np.array(sides), np.arange(2), np.arange(2), weights, families,
         energy, np.zeros(2, bool), np.zeros((0, 2)), np.zeros(0),
     )  # fmt: skip
     kinds = np.repeat([0, 1], counts)
@@ -124,7 +124,7 @@ def test_several_kinds(counts, reach, local):
     parts = [kinds_twin(frame, kinds, *functions, pairs, 0.1, sides) for frame in x]
     expected = [sum(w * part[k] for w, part in zip((0.3, 0.7), parts, strict=True)) for k in range(3)]
     np.testing.assert_allclose(quadratic[0], expected[0], rtol=1e-9, atol=1e-10 * np.abs(expected[0]).max())
-    np.testing.assert_allclose(pair, expected[1], rtol=1e-9, atol=1e-10 * np.abs(expected[1]).max())
+    np.testing.assert_allclose(pair[0], expected[1], rtol=1e-9, atol=1e-10 * np.abs(expected[1]).max())
     np.testing.assert_allclose(diffusion[0, 0], expected[2], rtol=1e-9, atol=1e-9 * np.abs(expected[2]).max())
     np.testing.assert_allclose(energy, [part[3] for part in parts], rtol=1e-9, atol=1e-9)
 

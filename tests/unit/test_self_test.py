@@ -31,11 +31,11 @@ def fitted(data):
 def test_constructor_only_stores_its_arguments():
     nonsense = tl.SelfTest(
         external=3, interaction="x", sigma=-1, quadrature="?", regularization=None, coupling=0, resolve=7,
-        dynamics=1, debias=2,
+        dynamics=1, debias=2, observation=5,
     )  # fmt: skip
     assert nonsense.get_params() == {
         "external": 3, "interaction": "x", "sigma": -1, "quadrature": "?", "regularization": None, "coupling": 0,
-        "resolve": 7, "dynamics": 1, "debias": 2,
+        "resolve": 7, "dynamics": 1, "debias": 2, "observation": 5,
     }  # fmt: skip
 
 
