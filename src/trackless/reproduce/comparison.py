@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trackless.reproduce.best import Best, best_errors, best_parts
-from trackless.reproduce.pool import METHODS, pool_errors, pool_parts
+from trackless.reproduce.pool import METHODS, pool_errors, score_parts
 from trackless.reproduce.protocol import Context, Part
 from trackless.reproduce.published import AGREES, Published, published
 from trackless.reproduce.sections import Table, pm
@@ -77,7 +77,7 @@ class Contest(NamedTuple):
 def comparison_parts(context: Context, *names: str) -> list[Part]:
     """All that these tables need."""
     return [
-        *pool_parts(context, *names), *network_parts(context, *names), *best_parts(context, *names),
+        *score_parts(context, *names), *network_parts(context, *names), *best_parts(context, *names),
     ]  # fmt: skip
 
 

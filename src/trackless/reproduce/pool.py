@@ -55,30 +55,60 @@ def estimator(method: str, quadrature: str = "left") -> LeastSquares:
     return SinkhornMLE(sigma=1.0) if method == "sinkhorn" else SelfTest(sigma=1.0, quadrature=quadrature)
 
 
+def score_parts(context: Context, *names: str, start: float = 0.0) -> list[Part]:
+    """The same where only scores are asked for, which are small and stay with the results."""
+    return [
+        Part(
+            part.name, part.done or context.store.has(_score_key(name, trial, start)),
+            partial(pool_scores, context, name, trial, start),
+        )
+        for name in names
+        for trial, part in enumerate(pool_parts(context, name, start=start))
+    ]  # fmt: skip
+
+
+def pool_scores(context: Context, name: str, trial: int, start: float = 0.0) -> dict[str, NDArray[np.float64]]:
+    """Of one trial: gradient errors in % (2: V and Phi) and, for Sinkhorn, right and all matched particles (2,)."""
+
+    def computed() -> dict[str, NDArray[np.float64]]:
+        model, metric, scores = model_of(name), metric_of(context, name), {}
+        for (method, dt), moments in pool_moments(context, name, trial, start).items():
+            fitted = estimator(method).fit(moments)
+            scores[f"{method} {dt:g}"] = 100 * np.array(gradient_errors(fitted, model, metric))
+            if method == "sinkhorn":
+                tally = Tally(*moments.tally.sum(axis=(0, 1)))
+                scores[f"matched {dt:g}"] = np.array([tally.right, tally.particles])
+        return scores
+
+    return context.store.arrays(_score_key(name, trial, start), computed)
+
+
 def pool_errors(context: Context, name: str, start: float = 0.0) -> dict[tuple[str, float], NDArray[np.float64]]:
     """Gradient errors in % of every trial, (trials, 2: V and Phi), by method and interval."""
-    model, metric = model_of(name), metric_of(context, name)
-    errors: dict[tuple[str, float], list] = {}
-    for trial in range(context.protocol.trials):
-        for cell, moments in pool_moments(context, name, trial, start).items():
-            fitted = estimator(cell[0]).fit(moments)
-            errors.setdefault(cell, []).append(gradient_errors(fitted, model, metric))
-    return {cell: 100 * np.array(rows) for cell, rows in errors.items()}
+    trials = [pool_scores(context, name, trial, start) for trial in range(context.protocol.trials)]
+    intervals = context.protocol.intervals_of(name)
+    return {(m, dt): np.array([scores[f"{m} {dt:g}"] for scores in trials]) for m in METHODS for dt in intervals}
 
 
 def matched_right(context: Context, name: str) -> dict[float, float]:
     """Part of all particles that Sinkhorn matches to themselves, by interval."""
-    tallies: dict[float, list] = {}
-    for trial in range(context.protocol.trials):
-        for (method, dt), moments in pool_moments(context, name, trial).items():
-            if method == "sinkhorn":
-                tallies.setdefault(dt, []).append(Tally(*moments.tally.sum(axis=(0, 1))))
-    return {dt: sum(t.right for t in each) / sum(t.particles for t in each) for dt, each in tallies.items()}
+    trials = [pool_scores(context, name, trial) for trial in range(context.protocol.trials)]
+    intervals = context.protocol.intervals_of(name)
+    sums = {dt: np.sum([scores[f"matched {dt:g}"] for scores in trials], axis=0) for dt in intervals}
+    return {dt: float(right / particles) for dt, (right, particles) in sums.items()}
+
+
+def _score_key(name: str, trial: int, start: float) -> str:
+    return f"scores-{name}-{trial:02d}{_later(start)}"
+
+
+def _later(start: float) -> str:
+    return f"-from-{start:g}" if start else ""
 
 
 def _keys(context: Context, name: str, trial: int, start: float) -> dict[tuple[str, float], str]:
     cells = [(method, dt) for method in METHODS for dt in context.protocol.intervals_of(name)]
-    later = f"-from-{start:g}" if start else ""
+    later = _later(start)
     return {(method, dt): f"pool-{name}-{trial:02d}-{method}-{dt:g}{later}" for method, dt in cells}
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from trackless.estimators.labeled import LabeledMLE
-from trackless.reproduce.pool import METHODS, pool_errors, pool_parts
+from trackless.reproduce.pool import METHODS, pool_errors, score_parts
 from trackless.reproduce.protocol import Context, Part, metric_of, model_of, seed_of
 from trackless.reproduce.published import AGREES, published
 from trackless.simulation import simulate
@@ -36,7 +36,7 @@ def reading_parts(context: Context, *names: str) -> list[Part]:
         for name in names
         if name in SHARED
     ]
-    return [*pool_parts(context, *(name for name in names if name in SEEN_LATE), start=LATE), *shared]
+    return [*score_parts(context, *(name for name in names if name in SEEN_LATE), start=LATE), *shared]
 
 
 def reasons_of(context: Context, table: str, *names: str) -> dict[tuple[str, str], str]:
