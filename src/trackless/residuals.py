@@ -18,6 +18,7 @@ from trackless.moments import Moments
 
 Array = NDArray[np.float64]
 FLOOR = 1e-10  # eigenvalues of A below this part of the largest are as good as zero
+MASKED = 1e-3  # of the largest: where masks make some directions negative, those below this are left as they are
 EVENED = 9  # neighbouring directions whose variances are averaged
 HEARD = 1e-5  # equations of functions with less than this part of the largest force say nothing
 
@@ -104,9 +105,11 @@ class Units(NamedTuple):
         own = np.sqrt(np.diag(matrix))  # functions of equal force: the spectrum must not depend on units or coupling
         residuals = ((self.vectors - self.matrices @ coef) / self.weights.mean())[:, heard] / own
         sizes, vectors = np.linalg.eigh(matrix / np.outer(own, own))
+        sound = sizes > (MASKED if sizes.min() < -MASKED * sizes.max() else -np.inf) * sizes.max()
         sizes = np.maximum(sizes, FLOOR * sizes.max())
         white = residuals @ (vectors / np.sqrt(sizes))
-        typical = _typical_variances((white**2).mean(axis=0))
+        typical = (white**2).mean(axis=0)
+        typical[sound] = _typical_variances(typical[sound])
         white = white / np.sqrt(typical)
         squares = (white**2).sum(axis=1)
         scatter = white.T @ white / len(white)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.spatial import KDTree
 
 import trackless as tl
 from trackless.shapes import Gaussian, ShiftedForce
@@ -58,9 +59,9 @@ def crowd():
     return tl.simulate(SOFT, initial=start, runs=20, **settings).between(0.5, 2.0)
 
 
-def slope_errors(data, observation, r):
+def slope_errors(data, observation, r, lower=0.0):
     """Of Phi' on distances ``r``, as a part of it; and how much of them its band covers."""
-    family = tl.RadialSplines(20, lower=0.0, cutoff=CUTOFF, flat_center=True)
+    family = tl.RadialSplines(20, lower=lower, cutoff=CUTOFF, flat_center=lower == 0)
     settings = {"sigma": 1.0, "quadrature": "auto", "regularization": "evidence", "coupling": "sum"}
     learnt = tl.SelfTest(None, family, **settings, observation=observation).fit(data).interaction_
     truth, found, (lower, upper) = SOFT.interaction.slope(r), learnt.slope(r), learnt.band(r)
@@ -76,4 +77,21 @@ def test_a_window_that_particles_cross(crowd):
     error, covered = slope_errors(view, tl.Observation(window=(sides, sides)), r)
     assert blind > 0.2
     assert error < 0.1
+    assert covered > 0.9
+
+
+def test_pairs_that_are_too_close_to_be_told_apart(crowd):
+    """The detector sees one particle where two are closer than 0.5: without a word that reads as a repulsion."""
+    nearest = 0.5
+
+    def merged(x):
+        pairs = KDTree(x, boxsize=SIDE).query_pairs(nearest, output_type="ndarray")
+        return np.delete(x, np.unique(pairs[:, 1]), axis=0)
+
+    seen = tl.Snapshots([[merged(x) for x in run] for run in crowd.positions], [crowd.times] * crowd.runs, box=SIDE)
+    r = np.linspace(0.6, 1.3, 100)
+    blind, _ = slope_errors(seen, None, r, nearest)
+    error, covered = slope_errors(seen, tl.Observation(exclude_below=nearest), r, nearest)
+    assert blind > 0.25
+    assert error < 0.75 * blind
     assert covered > 0.9
