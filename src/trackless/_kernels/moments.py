@@ -24,7 +24,7 @@ PARTICLES = 128  # particles of several small snapshots worked on together
 PAIRS = 576  # pairs worked on together, at least one row of the pair matrix
 MOST_TOGETHER = 2048  # larger snapshots are worked on in rows, whatever the reach
 FEWEST_IN_CELLS = 64  # smaller ones are not worth sorting
-WORTH_SORTING = 0.4  # part of all pairs that is looked at, up to which cells save time
+WORTH_SORTING = 0.6  # part of all pairs that is looked at, up to which cells save time
 
 
 def one_body(table, base, x, starts, snapshots, columns, force, energy, diffusion, room):
