@@ -15,9 +15,8 @@ particle and from snapshot to snapshot.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +26,6 @@ from trackless.exploration import Exploration
 from trackless.tables import Mask
 
 Array = NDArray[np.float64]
-Window = Sequence[Sequence[float]] | Literal["auto"] | None
 RAMP = 0.25  # of the part of a window in which forces are known: there test functions rise to their full size
 NEAREST_RAMP = 0.5  # the same for the smallest distance
 

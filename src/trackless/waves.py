@@ -23,6 +23,7 @@ from scipy.ndimage import uniform_filter1d
 from scipy.optimize import least_squares
 
 from trackless._errors import InputError
+from trackless.exploration import explore
 from trackless.observation import EVERYTHING, Observation
 from trackless.snapshots import Snapshots
 from trackless.spacing import spacing
@@ -57,8 +58,6 @@ class Motion:
         Probability s that a particle is seen again after each of the times ``lags``, relative to being seen at once.
     lags : (lags,)
         Times.
-    influence : (blocks, 1 + dim)
-        What each block of the data contributes to the errors of D and of the drift.
     """
 
     diffusion: float
@@ -69,7 +68,6 @@ class Motion:
     offset_error: float
     seen_again: Array
     lags: Array
-    influence: Array
 
     @property
     def position_error(self) -> float | None:
@@ -100,7 +98,7 @@ def motion(snapshots: Snapshots, observation: Observation = EVERYTHING) -> Motio
     ----------
     snapshots : Snapshots
     observation : Observation
-        Its window, if there is one.
+        Its window, if there is one ("auto": the bounds of the data).
 
     Examples
     --------
@@ -119,6 +117,8 @@ def motion(snapshots: Snapshots, observation: Observation = EVERYTHING) -> Motio
     typical = spacing(snapshots)
     if typical.neighbour is None and typical.step is None:
         raise InputError("motion: there are no particles to look at")
+    if observation.window is not None:
+        observation = observation.closed(explore(snapshots), snapshots.box)
     sides = observation.bounds(snapshots.dim)
     several = observation.window is not None or not snapshots.constant_count
     # particles that move far are seen less at both times: of sin^2, chi(x) chi(x + d) falls like exp(-narrow d^2 / 2)
@@ -299,5 +299,4 @@ def _fitted(sums: _Correlations, waves: Array, several: bool, narrow: Array, sta
     diffusion, offset, drift, kept = split(p)
     return Motion(
         float(diffusion), float(error[0]), drift, error[2 : 2 + dim], float(offset), float(error[1]), kept, times,
-        centred[:, np.r_[0, 2 : 2 + dim]],
     )  # fmt: skip

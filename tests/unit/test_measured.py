@@ -9,7 +9,6 @@ import trackless as tl
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 WATER, COLLOIDS = DATA / "bulk_water_detections_um_24fps.csv", DATA / "trackpy_brightfield_um.csv"
-TRACKED = DATA / "bulk_water_tracks_bright_um_24fps.csv"
 
 
 @pytest.mark.skipif(not WATER.exists(), reason="the measured file is not here")

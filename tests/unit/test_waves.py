@@ -83,3 +83,19 @@ def test_sigma_of_particles_that_come_and_go_is_told_by_waves():
     assert fitted.noise_.known
     assert abs(fitted.sigma_ - np.sqrt(2 * DIFFUSION)) < 3 * fitted.noise_.error
     assert "density waves" in fitted.noise_.sentence
+
+
+def test_the_window_may_be_that_of_the_data():
+    """Also where a fit has to find sigma before it has looked at anything else."""
+    seen = [[x[((x > 2) & (x < 10)).all(axis=1)] for x in run] for run in walk(runs=2, times=40)]
+    data, auto = tl.Snapshots(seen, times_of(seen)), tl.Observation(window="auto")
+    bounds = tl.Observation(
+        window=tuple(
+            zip(*(f([x for run in seen for y in run for x in y], axis=0) for f in (np.min, np.max)), strict=True)
+        )
+    )
+    assert tl.motion(data, auto).diffusion == tl.motion(data, bounds).diffusion
+    family = tl.RadialSplines(4, lower=0.0, cutoff=1.0)
+    fitted = tl.SelfTest(None, family, regularization=1.0, coupling="sum", observation=auto).fit(data)
+    assert fitted.noise_.motion is not None
+    assert fitted.moments_.observation == bounds
