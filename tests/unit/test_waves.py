@@ -89,11 +89,8 @@ def test_the_window_may_be_that_of_the_data():
     """Also where a fit has to find sigma before it has looked at anything else."""
     seen = [[x[((x > 2) & (x < 10)).all(axis=1)] for x in run] for run in walk(runs=2, times=40)]
     data, auto = tl.Snapshots(seen, times_of(seen)), tl.Observation(window="auto")
-    bounds = tl.Observation(
-        window=tuple(
-            zip(*(f([x for run in seen for y in run for x in y], axis=0) for f in (np.min, np.max)), strict=True)
-        )
-    )
+    everyone = np.concatenate([x for run in seen for x in run])
+    bounds = tl.Observation(window=np.stack([everyone.min(axis=0), everyone.max(axis=0)], axis=1))
     assert tl.motion(data, auto).diffusion == tl.motion(data, bounds).diffusion
     family = tl.RadialSplines(4, lower=0.0, cutoff=1.0)
     fitted = tl.SelfTest(None, family, regularization=1.0, coupling="sum", observation=auto).fit(data)
