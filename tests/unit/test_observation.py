@@ -167,6 +167,7 @@ def test_drawn_errors_do_not_depend_on_threads():
         ({"exclude_below": -1.0}, "exclude_below: expected a distance"),
         ({"window": ((1.0, 0.0), (0.0, 1.0))}, "window: expected .low, high."),
         ({"window": (0.0, 1.0)}, "window: expected .low, high."),
+        ({"window": "all"}, "window: expected .low, high."),
     ],
 )
 def test_impossible_instruments_are_refused(settings, message):
