@@ -68,7 +68,7 @@ class Observation:
         if self.exclude_below is not None and not 0 <= self.exclude_below < np.inf:
             raise InputError(f"exclude_below: expected a distance of at least 0, got {self.exclude_below!r}")
         if self.window is not None and not (isinstance(self.window, str) and self.window == "auto"):
-            sides = np.zeros(0) if isinstance(self.window, str) else np.asarray(self.window, float)
+            sides: Array = np.asarray([] if isinstance(self.window, str) else self.window, float)
             if sides.ndim != 2 or sides.shape[1] != 2 or not (np.diff(sides) > 0).all():
                 raise InputError(
                     f"window: expected (low, high) with low < high for every direction, or 'auto', got {self.window!r}"
