@@ -55,6 +55,19 @@ def best_parts(context: Context, *names: str) -> list[Part]:
     ]
 
 
+def best_moment_parts(context: Context) -> list[Part]:
+    """Of the reference model, with its moments, which are larger than its errors and may be gone."""
+    moments = (
+        (_moments_key(dt, trial), partial(best_moments, context, dt, trial))
+        for dt in context.protocol.intervals_of("reference")
+        for trial in range(context.protocol.best_trials)
+    )
+    return [
+        Part(part.name, context.store.has(key), work)
+        for part, (key, work) in zip(best_parts(context, "reference"), moments, strict=True)
+    ]
+
+
 def best_errors(context: Context, name: str, dt: float) -> Best:
     """Of all trials."""
     found = [_trial(context, name, dt, trial) for trial in range(context.protocol.best_trials)]

@@ -16,7 +16,7 @@ from trackless.estimators.least_squares import LeastSquares
 from trackless.estimators.self_test import SelfTest
 from trackless.moments import Moments
 from trackless.plots import COLORS, whole_ticks
-from trackless.reproduce.best import best_moments, best_parts, on_moments
+from trackless.reproduce.best import best_moment_parts, best_moments, on_moments
 from trackless.reproduce.pool import GROUP, estimator, pool_moments, pool_parts
 from trackless.reproduce.protocol import Context, Part, chunks, closed_on_metric, metric_of, model_of, seed_of
 from trackless.reproduce.published import AGREES, Published, published
@@ -60,7 +60,7 @@ AS_IT_SEEMS = Panel("zero_gap", "(c) again, with other durations", "left", True,
 
 def parts(context: Context) -> list[Part]:
     return [
-        *pool_parts(context, "reference"), *best_parts(context, "reference"), *zero_gap_parts(context),
+        *pool_parts(context, "reference"), *best_moment_parts(context), *zero_gap_parts(context),
         *exact_parts(context),
     ]  # fmt: skip
 
