@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trackless import _progress, _threads
 from trackless._errors import InputError
+from trackless._kernels.neighbours import MANY
 from trackless._kernels.simulation import simulate_batch
 from trackless.composition import ForKernel, counts_of, kinds_for_kernel, species_of
 from trackless.intensity import checked_sigma
@@ -31,11 +32,11 @@ def simulate(
     step: float = 1e-4,
     observe_every: float = 1e-2,
     dim: int = 2,
-    initial: float | ArrayLike | Snapshots = 0.5,
+    initial: float | str | ArrayLike | Snapshots = 0.5,
     labeled: bool = False,
     accurate: bool = False,
     box: float | tuple[float, ...] | None = None,
-    coupling: str = "mean",
+    coupling: str | None = None,
     seed: int = 0,
 ) -> Snapshots:
     """Simulate dX_i = -grad V(X_i) dt - (1/N) sum_j grad Phi(X_i - X_j) dt + sigma dW_i.
@@ -53,8 +54,9 @@ def simulate(
         Snapshots are taken at 0, observe_every, 2 observe_every, ... up to the duration.
     step : float
         Step of the scheme; ``step=observe_every`` gives the discrete-time model.
-    initial : float, array or Snapshots
-        Standard deviation of Gaussian positions; or given positions, (particles, dim) or (runs, particles, dim), sorted
+    initial : float, "lattice", array or Snapshots
+        Standard deviation of Gaussian positions; or a lattice that fills the box, particles at random places of it, so
+        that none are on top of each other; or given positions, (particles, dim) or (runs, particles, dim), sorted
         by the names of their species; or a data set whose first snapshots, and species, are the start.
     labeled : bool
         Keep the particles in order. By default they are permuted at every snapshot, within their species. The paths
@@ -64,7 +66,8 @@ def simulate(
         Needed for singular interactions.
     box : float or tuple, optional
         Sides of a periodic box.
-    coupling : "mean" or "sum"
+    coupling : "mean" or "sum", optional
+        By default that of a fitted estimator, "mean" for a model.
     seed : int
         The same seed gives the same data on any number of threads; more runs continue the sequence.
 
@@ -84,6 +87,7 @@ def simulate(
     if isinstance(initial, Snapshots):
         dim = initial.dim
         box = initial.box if box is None else box
+    coupling = str(getattr(model, "coupling", "mean") if coupling is None else coupling)
     species = species_of((external, interaction), particles, initial)
     counts = counts_of(species, particles, initial)
     _check(model, dim, coupling, min(counts), runs)
@@ -98,7 +102,7 @@ def simulate(
     elif sum(counts) != total:
         raise InputError(f"initial: expected positions of {sum(counts)} particles ({counts} of each kind), got {total}")
     positions = np.empty((runs, observations, total, dim))
-    batch = 1 if accurate else LOCKSTEP
+    batch = 1 if accurate or total >= MANY else LOCKSTEP
     batches = [slice(m, min(m + batch, runs)) for m in range(0, runs, batch)]
     lengths, scale = side_lengths(sides, dim), 1.0 / total if coupling == "mean" else 1.0
     reach = _reach(initial, start) + 4 * sigma * np.sqrt(duration)
@@ -154,7 +158,7 @@ def _clock(duration: float, step: float, observe_every: float, accurate: bool) -
 
 
 def _start(
-    initial: float | ArrayLike | Snapshots, runs: int, particles: int, dim: int, seed: int, lengths: Array
+    initial: float | str | ArrayLike | Snapshots, runs: int, particles: int, dim: int, seed: int, lengths: Array
 ) -> Array:
     """Initial positions, (runs, particles, dim)."""
     if isinstance(initial, Snapshots):
@@ -162,6 +166,8 @@ def _start(
         if len({frame.shape for frame in frames}) != 1:
             raise InputError("initial: the first snapshots differ in their number of particles")
         return np.stack(frames)
+    if isinstance(initial, str):
+        return _lattice(initial, runs, particles, seed, lengths)
     given = np.asarray(initial, dtype=float)
     if given.ndim == 0:
         if not (np.isfinite(given) and given >= 0):
@@ -177,9 +183,23 @@ def _start(
     return np.array(given, order="C")  # a copy: kernels are compiled once more for arrays that are read-only
 
 
-def _reach(initial: float | ArrayLike | Snapshots, start: Array) -> float:
+def _lattice(name: str, runs: int, particles: int, seed: int, lengths: Array) -> Array:
+    """Places of a lattice in the box, nearly as wide in all directions, taken at random: (runs, particles, dim)."""
+    if name != "lattice" or not (lengths > 0).all():
+        raise InputError(f"initial: expected a standard deviation, positions, or 'lattice' with a box=, got {name!r}")
+    width = (np.prod(lengths) / particles) ** (1 / len(lengths))
+    sizes = np.maximum(1, np.floor(lengths / width)).astype(np.int64)
+    while np.prod(sizes) < particles:
+        sizes[np.argmax(lengths / sizes)] += 1
+    places = np.stack(np.unravel_index(np.arange(np.prod(sizes)), sizes), axis=-1)
+    roots = np.random.SeedSequence(seed, spawn_key=(2,)).spawn(runs)
+    taken = [np.random.Generator(np.random.PCG64(root)).permutation(len(places))[:particles] for root in roots]
+    return (places[np.stack(taken)] + 0.5) * (lengths / sizes)
+
+
+def _reach(initial: float | str | ArrayLike | Snapshots, start: Array) -> float:
     """How far out particles start, about. It sets where tables end, so it must not depend on random positions."""
-    if not isinstance(initial, Snapshots) and np.ndim(initial) == 0:
+    if not isinstance(initial, Snapshots) and np.ndim(initial) == 0 and not isinstance(initial, str):
         return 6 * float(initial) + 1e-9  # type: ignore[arg-type]
     return float(np.linalg.norm(start, axis=-1).max()) + 1e-9
 

@@ -19,6 +19,7 @@ STIFFNESS = 0.1  # accurate steps h keep h times the second derivative below thi
 TURNING = 0.005  # and, where a step may lead past a tip, h times the force's change of direction per distance
 SMEARED = 0.001  # and the error of Heun's mean force over a step, as a part of the largest force that the step may meet
 UNFELT = 1e-5  # unless it moves a particle less than this part of what noise does in the largest step
+ENDED = 1e-10  # and a potential has ended where it moves a particle by less than this part of what noise does
 SHARP = 0.1  # a Gaussian of fewer cells smears nothing
 RANGE = 2.0**14  # tables cover distances from reach / RANGE to reach * RANGE
 FINE = 16384  # points of the grid on which stiffness is looked at
@@ -46,7 +47,8 @@ def slope_table(
         table = TensorTable(potential.lower, per_unit, cells, fold, np.zeros(dim), potential.coef.size, one_noise(dim))
         stiffest = 4 * np.abs(potential.coef).max() * (per_unit**2).sum()
         safe = min(step, STIFFNESS / max(scale * stiffest, 1e-300))
-        return TensorPotential(table, np.ascontiguousarray(potential.coef.reshape(-1)), max(safe, step / 2**LEVELS))
+        safe = max(safe, step / 2**LEVELS)
+        return TensorPotential(table, np.ascontiguousarray(potential.coef.reshape(-1)), safe, np.inf)
     groups = _groups(potential, dim)
     origin = np.zeros(dim) + (potential.origin if isinstance(potential, RadialPotential) else 0.0)
     first_cell = _leading_bits((reach / RANGE) ** 2)
@@ -58,7 +60,9 @@ def slope_table(
         _safe_steps(member, reach / min(stretch), spread / min(stretch), step, scale / min(stretch) ** 2)(middle)
         for stretch, member in groups
     ]
-    return SlopeTable(origin, squares, first_cell, coef, np.stack(safe))
+    unfelt = ENDED * spread / np.sqrt(step) / scale
+    reach = max(_end(member, edges, unfelt * min(stretch), max(stretch)) for stretch, member in groups)
+    return SlopeTable(origin, squares, first_cell, coef, np.stack(safe), reach)
 
 
 def _leading_bits(s: float) -> int:
@@ -108,6 +112,15 @@ def _forces(profile: RadialPotential, edges: Array) -> Array:
     coef = np.stack([at_middle - middle * (tilt - middle * bend), tilt - 2 * middle * bend, bend], axis=1)
     coef[[0, -1]] = [[at_right[0], 0.0, 0.0], [at_left[-1], 0.0, 0.0]]
     return coef
+
+
+def _end(profile: RadialPotential, edges: Array, unfelt: float, stretch: float) -> float:
+    """The distance beyond which the slope of a stretched profile is not felt; infinite if the table ends before it."""
+    with np.errstate(all="ignore"):
+        felt = np.nonzero(~(np.abs(profile.slope(np.sqrt(edges))) <= unfelt))[0]
+    if len(felt) == 0:
+        return 0.0
+    return stretch * float(np.sqrt(edges[felt[-1] + 1])) if felt[-1] + 1 < len(edges) else np.inf
 
 
 def _safe_steps(

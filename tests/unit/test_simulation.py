@@ -352,3 +352,29 @@ def test_starts_with_other_numbers_of_each_species():
     assert tl.simulate(REFERENCE, initial=start, **MIXED | {"runs": 2}).species is None
     with pytest.raises(tl.InputError, match="how many particles of each species"):
         tl.simulate(MIXTURE, initial=start, **MIXED | {"runs": 2})
+
+
+def test_a_lattice_fills_the_box():
+    start = tl.simulate(trap(), particles=50, runs=2, duration=1e-3, step=1e-3, observe_every=1e-3, box=(4.0, 9.0),
+                        initial="lattice", labeled=True).positions[:, 0]  # fmt: skip
+    assert (start > 0).all()
+    assert (start < (4.0, 9.0)).all()
+    z = start[:, :, None] - start[:, None]
+    nearest = np.where(np.eye(50, dtype=bool), np.inf, np.linalg.norm(z, axis=-1)).min()
+    assert nearest > 0.7 * np.sqrt(36 / 50)
+    assert not np.array_equal(start[0], start[1])
+
+
+@pytest.mark.parametrize("given", ["lattice", "somewhere"])
+def test_a_lattice_needs_a_box(given):
+    with pytest.raises(tl.InputError, match="'lattice' with a box="):
+        tl.simulate(trap(), particles=5, runs=2, initial=given, box=None if given == "lattice" else 3.0)
+
+
+def test_the_coupling_of_a_fit_is_its_own():
+    data = tl.simulate(tl.models.reference(), runs=30, duration=0.2, step=1e-2, observe_every=1e-2)
+    fitted = tl.SelfTest(None, tl.models.reference().interaction_basis, sigma=1.0).fit(data)
+    same = {"runs": 2, "duration": 0.1, "step": 1e-2, "seed": 3}
+    mean, also = tl.simulate(fitted, **same), tl.simulate(fitted.converted("sum"), **same)
+    np.testing.assert_allclose(mean.positions, also.positions, atol=1e-10)
+    assert not np.allclose(tl.simulate(fitted, coupling="sum", **same).positions, mean.positions)

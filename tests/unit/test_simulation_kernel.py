@@ -5,6 +5,7 @@ import pytest
 import twins
 
 from trackless import models
+from trackless._kernels.neighbours import list_within, worth_listing
 from trackless._kernels.simulation import SHIFT, radial_gradients, simulate_batch, tensor_gradients
 from trackless.potentials import Centered, PotentialSum, Stretched
 from trackless.shapes import Clamped, Gaussian, InversePower, Power, ShiftedForce
@@ -139,6 +140,57 @@ def test_periodic_box(box):
         force = lambda x: twins.force_on(x, first, second, 1 / 6, box)  # noqa: E731
         expected = np.mod(twin_path(initial[run], seeds[0, run], force, steps=5), box)
         np.testing.assert_allclose(paths[run], expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("accurate", [False, True])
+@pytest.mark.parametrize(
+    ("dim", "box", "counts"),
+    [(1, (60.0,), (110,)), (2, (12.0, 9.0), (130,)), (2, None, (70, 60)), (3, (7.0, 6.0, 5.0), (120,))],
+    ids=str,
+)
+def test_lists_of_neighbours_change_nothing(dim, box, counts, accurate):
+    """Particles are fast, so that a path needs several lists."""
+    n = sum(counts)
+    width = np.array(box) if box is not None else np.full(dim, 11.0)
+    initial = np.random.default_rng(1).uniform(0.0, 1.0, (1, n, dim)) * width
+    core = ShiftedForce(2.0 * Gaussian(0.0, 0.4), 1.0)
+    _, push = tables(None, core, dim, 1.0)
+    none, _ = tables(None, None, dim, 1.0)
+    assert 1.0 <= push.reach < 1.01
+    starts, pairs = np.concatenate([[0], np.cumsum(counts)]), np.array([[0, 0], [0, 1], [1, 1]][: 2 * len(counts) - 1])
+    kinds = starts, pairs
+    arguments = {"box": box, "scale": 1.0, "steps": 12, "labeled": True, "accurate": accurate, "kinds": kinds}
+    assert worth_listing(np.ascontiguousarray(initial[0].T), starts, pairs, side_lengths(box, dim), 1.5)
+    near, _ = simulated(initial, (none,) * len(counts), (push,) * len(pairs), **arguments)
+    every = push._replace(reach=np.inf)
+    far, _ = simulated(initial, (none,) * len(counts), (every,) * len(pairs), **arguments)
+    np.testing.assert_allclose(near, far, atol=1e-11)
+
+
+def test_near_pairs_against_numpy():
+    generator = np.random.default_rng(2)
+    for dim, box in ((1, 9.0), (2, None), (2, 5.0), (3, 3.0)):
+        x = generator.uniform(0.0, 5.0, (dim, 80))
+        starts, pairs = np.array([0, 30, 80]), np.array([[0, 0], [0, 1]])
+        lengths = side_lengths(None if box is None else (box,) * dim, dim)
+        room = np.empty(4, np.int64)
+        of_i, of_j, listed = list_within(x, starts, pairs, lengths, 1.1, room, room.copy())
+        z = x[:, :, None] - x[:, None]
+        z -= 0 if box is None else box * np.rint(z / box)
+        near = np.argwhere(np.triu((z**2).sum(axis=0) <= 1.1**2, 1))
+        for c, (a, b) in enumerate(pairs):
+            found = np.sort(np.stack([of_i, of_j])[:, listed[c] : listed[c + 1]], axis=0).T
+            wanted = near[(np.searchsorted(starts, near, side="right") - 1 == (a, b)).all(axis=1)]
+            assert sorted(map(tuple, found)) == sorted(map(tuple, wanted))
+
+
+def test_potentials_end_where_they_are_not_felt():
+    cut = slope_table(ShiftedForce(Power(2), 1.5), 2, REACH, 1.0, STEP, 1.0)
+    assert 1.5 <= cut.reach < 1.51
+    assert 1.5 < slope_table(Stretched(ShiftedForce(Power(2), 1.5), (0.5, 2.0)), 2, REACH, 1.0, STEP, 1.0).reach < 3.02
+    assert slope_table(None, 2, REACH, 1.0, STEP, 1.0).reach == 0
+    assert slope_table(Power(2), 2, REACH, 1.0, STEP, 1.0).reach == np.inf
+    assert slope_table(Gaussian(0.0, 1.0), 2, REACH, 1.0, STEP, 1.0).reach < 10
 
 
 def test_hidden_labels_are_a_permutation_drawn_from_the_second_generator():

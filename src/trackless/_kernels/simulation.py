@@ -1,4 +1,4 @@
-"""The simulation kernel: several runs in lockstep, so that loops over their pairs vectorise."""
+"""The simulation kernel: several small runs in lockstep, so that loops over their pairs vectorise; large ones alone."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from trackless._kernels import FAST
+from trackless._kernels.neighbours import list_within, moved_beyond, skin_around, worth_listing
 from trackless._kernels.pairs import pair_offsets
 from trackless._kernels.random import fill_normals, shuffle
 from trackless._kernels.tensor import tensor_functions, tensor_room
@@ -38,6 +39,8 @@ class SlopeTable(NamedTuple):
     """(groups, cells, 3): g'(q)/q = c0 + s (c1 + s c2)"""
     safe_step: Array
     """(groups, cells): largest step that is accurate there"""
+    reach: float
+    """distance beyond which nothing is felt, or infinite"""
 
 
 class TensorPotential(NamedTuple):
@@ -47,6 +50,7 @@ class TensorPotential(NamedTuple):
     coef: Array
     """(functions,)"""
     safe_step: float
+    reach: float
 
 
 def gradients(potential, offsets, n, out, begin, scratch, bits, cells, adaptive) -> tuple[int, float]:
@@ -145,14 +149,14 @@ def list_pairs(starts, runs, a, b, row, of_i, of_j):
 
 @njit
 def list_all_pairs(starts, runs, pairs, of_i, of_j):
-    """All pairs of all pairs of kinds, one after the other, where they fit; (P + 1,) first of each, or zeros."""
+    """All pairs of all pairs of kinds, one after the other: (P + 1,) first of each, or nothing if they do not fit."""
     listed = np.zeros(pairs.shape[0] + 1, np.int64)
     for c in range(pairs.shape[0]):
         a, b = pairs[c, 0], pairs[c, 1]
         begin = listed[c]
         count, row = list_pairs(starts, runs, a, b, 0, of_i[begin:], of_j[begin:])
         if row < runs * (starts[a + 1] - starts[a]):
-            return np.zeros(pairs.shape[0] + 1, np.int64)
+            return listed[:0]
         listed[c + 1] = begin + count
     return listed
 
@@ -164,6 +168,7 @@ def all_forces(
 ):  # fmt: skip
     """-drift of every particle into ``force`` (dim, runs n).
 
+    Pairs are those between ``listed`` (P + 1,) of ``of_i`` and ``of_j``; if that is empty, all, listed piece by piece.
     Returns how many distances left a table and the smallest safe step.
     """
     dim = x.shape[0]
@@ -177,16 +182,16 @@ def all_forces(
         beyond, safe = gradients(table, offsets, count, force, begin, scratch, bits, cells, adaptive)
         outside += beyond
         step = min(step, safe)
-    everything = listed[pairs.shape[0]]
+    room = offsets.shape[1]
     for c in range(pairs.shape[0]):
-        a, b = pairs[c, 0], pairs[c, 1]
-        row, total = 0, runs * (starts[a + 1] - starts[a])
-        while row < total:
-            begin = 0
-            if everything > 0:
-                begin, count, row = listed[c], listed[c + 1] - listed[c], total
+        begin, row = 0 if listed.shape[0] == 0 else listed[c], 0
+        while True:
+            if listed.shape[0] > 0:
+                count = min(room, listed[c + 1] - begin)
             else:
-                count, row = list_pairs(starts, runs, a, b, row, of_i, of_j)
+                count, row = list_pairs(starts, runs, pairs[c, 0], pairs[c, 1], row, of_i, of_j)
+            if count == 0:
+                break
             first, second = of_i[begin:], of_j[begin:]
             pair_offsets(x, count, first, second, lengths, offsets)
             beyond, safe = gradients(interaction[c], offsets, count, pushes, 0, scratch, bits, cells, adaptive)
@@ -197,6 +202,8 @@ def all_forces(
                     push = scale * pushes[k, p]
                     force[k, first[p]] += push
                     force[k, second[p]] -= push
+            if listed.shape[0] > 0:
+                begin += count
     return outside, step
 
 
@@ -266,6 +273,10 @@ def simulate_batch(
     of_i = np.empty(room, np.int64)
     of_j = np.empty(room, np.int64)
     listed = list_all_pairs(starts, runs, pairs, of_i, of_j)
+    reach = 0.0
+    for c in range(len(interaction)):
+        reach = max(reach, interaction[c].reach)
+    skin = skin_around(reach, sigma, step, total)
     order = np.empty(n, np.int64)
     column = np.empty((runs, n), np.int64)  # ordered by kind, then by run: a kind is one stretch of columns
     for a in range(kinds):
@@ -276,10 +287,15 @@ def simulate_batch(
         for i in range(n):
             for k in range(dim):
                 x[k, column[b, i]] = initial[b, i, k]
+    near = runs == 1 and worth_listing(x, starts, pairs, lengths, reach + skin)
+    reference = np.full((dim, total if near else 0), 1e100)  # where particles were when the list was made
     for t in range(out.shape[1]):
         left = step * substeps if t > 0 else 0.0
         count = 0
         while (accurate and left > 1e-9 * step) or (not accurate and t > 0 and count < substeps):
+            if near and moved_beyond(x, reference, 0.5 * skin):
+                of_i, of_j, listed = list_within(x, starts, pairs, lengths, reach + skin, of_i, of_j)
+                reference[:] = x
             outside, safe = all_forces(
                 x, starts, runs, external, interaction, pairs, lengths, scale, force, offsets, pushes, scratch,
                 bits, cells, of_i, of_j, listed, accurate,
@@ -301,6 +317,9 @@ def simulate_batch(
                 for k in range(dim):
                     for p in range(total):
                         trial[k, p] = x[k, p] - h * force[k, p] + kick[k, p]
+                if near and moved_beyond(trial, reference, 0.5 * skin):
+                    of_i, of_j, listed = list_within(trial, starts, pairs, lengths, reach + skin, of_i, of_j)
+                    reference[:] = trial
                 all_forces(
                     trial, starts, runs, external, interaction, pairs, lengths, scale, force_after, offsets, pushes,
                     scratch, bits, cells, of_i, of_j, listed, False,
