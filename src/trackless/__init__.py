@@ -27,6 +27,7 @@ _HOME = {
     "accumulate": "accumulation",
     "compare": "comparison",
     "concatenate": "snapshots",
+    "export": "exporting",
     "fit": "fitting",
     "get_threads": "_threads",
     "gradient_errors": "validation",
@@ -61,6 +62,7 @@ __all__ = [
     "accumulate",
     "compare",
     "concatenate",
+    "export",
     "fit",
     "get_threads",
     "gradient_errors",
@@ -89,6 +91,7 @@ if TYPE_CHECKING:
     from trackless.estimators.neural import NeuralSelfTest as NeuralSelfTest
     from trackless.estimators.self_test import SelfTest as SelfTest
     from trackless.estimators.sinkhorn import SinkhornMLE as SinkhornMLE
+    from trackless.exporting import export as export
     from trackless.files import load as load
     from trackless.files import read as read
     from trackless.files import save as save

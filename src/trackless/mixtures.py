@@ -142,9 +142,8 @@ class LearntPotential(NamedTuple):
 def learnt_potentials(fitted: Any) -> list[LearntPotential]:
     """All potentials of a fitted estimator, V first."""
     found = []
-    for role, (own, explored) in enumerate(
-        zip((fitted.external_, fitted.interaction_), fitted.explored_, strict=True)
-    ):  # fmt: skip
+    seen: tuple[Any, Any] = getattr(fitted, "explored_", (None, None))  # networks trained on snapshots do not keep it
+    for role, (own, explored) in enumerate(zip((fitted.external_, fitted.interaction_), seen, strict=True)):
         ranges = explored if isinstance(own, Mapping) else [explored]
         for (kinds, potential), reached in zip(listed(own), ranges, strict=False):
             found.append(LearntPotential(role, kinds, potential, reached))
