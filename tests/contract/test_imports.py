@@ -16,7 +16,9 @@ MODULES = {
     ".".join(("trackless", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__"): path
     for path in sorted(PACKAGE.rglob("*.py"))
 }
-STATISTICS = ("moments", "pieces", "accumulation", "solvers", "estimators", "files", "validation", "simulation")
+STATISTICS = (
+    "moments", "pieces", "accumulation", "solvers", "estimators", "files", "exporting", "validation", "simulation"
+)  # fmt: skip
 ABOVE = ("cli", "demo", "plots", "report", "reproduce", "benchmarks")
 
 

@@ -12,6 +12,7 @@ from trackless._errors import InputError
 from trackless.cli.benchmark import benchmark
 from trackless.cli.common import console, errors
 from trackless.cli.demo import demo
+from trackless.cli.export import export
 from trackless.cli.fit import fit
 from trackless.cli.inspect import inspect
 from trackless.cli.reproduce import reproduce
@@ -23,7 +24,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (demo, simulate, inspect, fit, reproduce, benchmark):
+for command in (demo, simulate, inspect, fit, export, reproduce, benchmark):
     app.command()(command)
 
 

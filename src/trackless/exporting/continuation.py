@@ -5,10 +5,15 @@ Below the explored range, with rho = r^2 and F = -g'(r) the force, F / r is cont
     F / r = a + (c - a) (1 - rho / rho_0),       g = g(r_0) + a (rho_0 - rho) / 2 + (c - a) (rho_0 - rho)^2 / (4 rho_0)
 
 from a = F(r_0) / r_0 at the edge to c at contact: a polynomial in r^2, smooth in any dimension, on which tables that
-are linear in r^2 are exact. For Phi ("safe") c = 4 max|F| / r_0, with the largest force of the explored range. Whatever
-the edge does, the core repels: a force that attracts at the edge turns around within about a tenth of r_0, and two
-particles on top of each other are higher than at the edge by at least 3/4 r_0 max|F|. No force in it is larger than 1.8
-max|F|, so that a time step which suits the data suits the core. For V c = a: harmonic around the centre.
+are linear in r^2 are exact. For V c = a: harmonic around the centre. For Phi ("safe")
+
+    c = max(4 max|F| / max(r_0, r_1 / 20), 2 |a|)
+
+with the largest force of the explored range, which ends at r_1. No force in the core is larger than 1.8 max|F|, so that
+a time step which suits the data suits the core. Whatever the edge does, the core repels: a force that attracts at the
+edge turns around within a fifth of r_0, and two particles on top of each other are higher than at the edge, by at least
+r_0 |F(r_0)| / 4, and by three times that where the edge repels. An r_0 that is small only because nothing kept
+particles apart (r_1 / 20 is larger) has a weak core, which few pairs will ever see.
 
 Above the range, with u = (r - r_1) / width, the slope is g'(r_1) (1 - 3 u^2 + 2 u^3), or held as it is at the edge.
 """
@@ -23,6 +28,7 @@ from numpy.typing import ArrayLike
 from trackless.potentials import Array, RadialPotential
 
 STIFF = 4.0  # F / r at contact, in units of the largest force over the edge
+NEAR = 1 / 20  # of the range: edges closer than this have a weak core
 GONE = 1e-9  # of the largest slope: a potential that stays below has ended
 FINE = 4000  # distances at which the largest force and the end are looked for
 TAPER = 0.2  # of the explored range, over which a force is taken to zero
@@ -122,7 +128,10 @@ def continued_pair(
     grid = np.linspace(low, high, FINE)
     slopes = np.abs(potential.slope(grid))
     largest = float(slopes.max())
-    contact = None if core == "linear" or low == 0 else STIFF * largest / low
+    contact = None
+    if core == "safe" and low > 0:
+        edge = 2 * abs(float(potential.slope(low))) / low
+        contact = max(STIFF * largest / max(low, NEAR * high), edge)
     alive = np.flatnonzero(slopes > GONE * largest)
     if cutoff is not None:
         found = Continued(potential, low, cutoff, cutoff, contact)

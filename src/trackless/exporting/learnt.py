@@ -229,7 +229,7 @@ def _said(curve: Curve) -> Iterable[str]:
     who = "particle was" if curve.role == 0 else "pairs were"
     if low > 0:
         if curve.role == 0:
-            how = "V is continued harmonically to its centre"
+            how = "it is continued harmonically to its centre"
         elif potential.contact is None:
             how = "the force is held at its value there"
             if float(curve.force(low)) < 0:
