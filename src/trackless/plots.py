@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
@@ -22,13 +24,15 @@ COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d1f")  # told apart i
 DENSITY = "#dedede"
 BELOW: dict[str, Any] = {  # a legend under its axis
     "frameon": False,
-    "fontsize": 9,
-    "ncols": 3,
+    "fontsize": 8,
+    "ncols": 2,
     "loc": "upper center",
-    "bbox_to_anchor": (0.5, -0.13),
+    "bbox_to_anchor": (0.5, -0.22),
     "columnspacing": 1.0,
     "handlelength": 1.6,
 }
+PANEL = (3.0, 3.0)  # inches: three of them are little wider than a page, so that print keeps letters readable
+IN_A_ROW = 3
 SYMBOL = {"external": "V", "interaction": r"\Phi"}
 
 
@@ -75,6 +79,10 @@ def slope(
     ends = [np.median(end) for p in reference if p.uncertainty is not None for end in p.band(grid[seen])]
     values = np.append(values, [end for end in ends if np.isfinite(end)])
     low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
+    if truth is not None:  # curves that are a little off stay in the picture
+        learnt = np.concatenate([p.slope(grid[seen]) for p in curves.values()])
+        learnt = np.clip(learnt, low - 0.5 * (high - low), high + 0.5 * (high - low))
+        low, high = min(low, float(learnt.min())), max(high, float(learnt.max()))
     margin = 0.12 * (high - low) or 1.0
     axis.set_ylim(low - 2 * margin, high + margin)
     axis.set_xlim(0.0, top)
@@ -133,7 +141,7 @@ def particles(axis: Axes, snapshots: Snapshots, run: int = 0, frames: tuple[int,
     times = snapshots.times_of(run)
     for shade, index in zip(np.linspace(0.75, 0.1, len(frames)), frames, strict=True):
         points = snapshots.frame(run, index % len(times))
-        axis.scatter(points[:, 0], points[:, 1], s=60, color=str(shade), lw=0, label=f"t = {times[index]:.3g}")
+        axis.scatter(points[:, 0], points[:, 1], s=25, color=str(shade), lw=0, label=f"t = {times[index]:.3g}")
     axis.set_aspect("equal", adjustable="datalim")
     axis.set_xlabel("$x_1$")
     axis.set_ylabel("$x_2$")
@@ -157,8 +165,12 @@ def contours(
     values = potential(points)
     extend = "neither" if isinstance(levels, int) else "max"
     image = axis.contourf(x, y, values - values.min(), levels=levels, cmap="viridis", extend=extend)
-    if beside is not None:
+    if beside:
         axis.figure.colorbar(image, ax=[*beside, axis])
+    elif beside is not None:  # inside of the axis' own frame, so that it is as high as the picture
+        key = axis.inset_axes((1.03, 0.0, 0.05, 1.0))
+        axis.figure.colorbar(image, cax=key)
+        key.tick_params(labelsize=8)
     axis.set_aspect("equal")
     axis.set_xlabel("$x_1$")
     axis.set_ylabel("$x_2$")
@@ -197,7 +209,9 @@ def contour_row(
 
 
 def fit_figure(fits: Mapping[str, Any], snapshots: Snapshots, truth: Any = None, title: str = "") -> Figure:
-    """Snapshots as seen, V' and Phi' of each species (or contours where they are not radial), side by side.
+    """Snapshots as seen, V' and Phi' of each species (or contours where they are not radial), three in a row.
+
+    Letters are for print as wide as a page; :func:`save_figure` writes files.
 
     Parameters
     ----------
@@ -209,17 +223,22 @@ def fit_figure(fits: Mapping[str, Any], snapshots: Snapshots, truth: Any = None,
     explored = explore(snapshots)
     shown = _shown(fits)
     seen = snapshots.dim >= 2
-    figure = Figure(figsize=(4.6 * (seen + len(shown)), 4.4), layout="constrained")
-    axes = figure.subplots(1, seen + len(shown), squeeze=False)[0]
+    count = seen + len(shown)
+    columns, rows = min(count, IN_A_ROW), -(-count // IN_A_ROW)
+    figure = Figure(figsize=(PANEL[0] * columns, PANEL[1] * rows), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    for unused in axes[count:]:
+        figure.delaxes(unused)
+    axes = axes[:count]
     middle = len(snapshots.times_of(0)) // 2
     if seen:
-        particles(axes[0], snapshots, 0, (0, middle, -1)).legend(**BELOW, handletextpad=0.1)
-        axes[0].set_title("what is seen: positions" + (" and labels" if snapshots.labeled else ", no labels"))
+        particles(axes[0], snapshots, 0, (0, middle, -1)).legend(**BELOW | {"ncols": 3}, handletextpad=0.1)
+        axes[0].set_title("seen: positions" + (" and labels" if snapshots.labeled else ", no labels"))
     for axis, (role, kinds) in zip(axes[seen:], shown, strict=True):
         learnt = {label: one_of(getattr(f, f"{role}_"), kinds) for label, f in fits.items()}
         learnt = {label: p for label, p in learnt.items() if p is not None}
         of = f" of {in_words(kinds)}" if kinds else ""
-        axis.set_title(f"what is learnt: ${SYMBOL[role]}{_prime(learnt)}${of}")
+        axis.set_title(f"learnt: ${SYMBOL[role]}{_prime(learnt)}${of}")
         own = explored.of_kinds(kinds)
         if all(isinstance(p, RadialPotential) for p in learnt.values()):
             exact = one_of(getattr(truth, role, None), kinds)
@@ -235,9 +254,19 @@ def fit_figure(fits: Mapping[str, Any], snapshots: Snapshots, truth: Any = None,
             contours(axis, next(iter(learnt.values())), low, high)
     for axis in axes:
         axis.spines[["top", "right"]].set_visible(False)
+        axis.tick_params(labelsize=8)
+        axis.title.set_fontsize(9)
+        for label in (axis.xaxis.label, axis.yaxis.label):
+            label.set_fontsize(9)
     if title:
-        figure.suptitle(title, fontsize=12)
+        figure.suptitle(title, fontsize=10)
     return figure
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure as print wants it: 300 dots per inch, and in a PDF letters that can be searched and edited."""
+    with rc_context({"pdf.fonttype": 42}):  # TrueType; the default, Type 3, is refused by many publishers
+        figure.savefig(path, dpi=300)
 
 
 def _shown(fits: Mapping[str, Any]) -> list[tuple[str, Kinds]]:

@@ -90,6 +90,20 @@ def test_fit_asks_the_data_and_says_what_they_answered(data_file, tmp_path):
     assert row["slope"] == pytest.approx(float(fitted.interaction_.slope(row["distance"])))
 
 
+def test_a_figure_without_an_ending_is_a_pair_for_a_paper(data_file):
+    options = ("--method", "self-test", "--sigma", 1, "--model", "reference", "--figure", "forces")
+    result = trackless("fit", data_file, *options, cwd=data_file.parent)
+    assert result.returncode == 0, result.stderr
+    assert "The picture is in forces.png and forces.pdf." in " ".join(result.stdout.split())
+    assert (data_file.parent / "forces.png").read_bytes()[:4] == b"\x89PNG"
+    pdf = (data_file.parent / "forces.pdf").read_bytes()
+    assert b"/CIDFontType2" in pdf  # TrueType: letters, and not outlines of them
+    assert b"/Type3" not in pdf
+    again = trackless("fit", data_file, *options, cwd=data_file.parent)
+    assert again.returncode == 1
+    assert "forces.png exists" in again.stderr
+
+
 def test_fit_with_other_families(data_file):
     for family in ("rbf:8", "tensor:6", "none"):
         result = trackless("fit", data_file, "--sigma", 1, "--external", family, "--json", cwd=data_file.parent)

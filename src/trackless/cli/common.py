@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from trackless import _progress
@@ -130,16 +131,28 @@ def print_coefficients(table: Mapping[str, Mapping[str, float | None]]) -> None:
     console.print(grid)
 
 
-def save_figure(figure: Any, path: Path, force: bool) -> None:
+def save_pictures(figure: Any, paths: Sequence[Path], force: bool) -> None:
     from trackless.files.atomic import replacing
+    from trackless.plots import save_figure
 
-    with replacing(path, force) as temporary:
-        figure.savefig(temporary, dpi=160)
+    for path in paths:
+        with replacing(path, force) as temporary:
+            save_figure(figure, temporary)
 
 
-def check_picture(path: Path) -> None:
-    if path.suffix.lower() not in (".png", ".pdf", ".svg"):
-        raise InputError(f"{path}: expected a picture ending in .png, .pdf or .svg")
+def pictures(path: Path, force: bool) -> list[Path]:
+    """The files that a picture is written to, if they may be: the one named, or without an ending a .png and a .pdf."""
+    from trackless.files.atomic import check_target
+
+    if path.suffix and path.suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise InputError(f"{path}: expected a picture ending in .png, .pdf or .svg, or no ending for .png and .pdf")
+    paths = [path] if path.suffix else [path.with_name(path.name + ending) for ending in (".png", ".pdf")]
+    return [check_target(one, force) for one in paths]
+
+
+def named(paths: Sequence[Path]) -> str:
+    """Names of files for a sentence."""
+    return " and ".join(f"[bold]{escape(str(path))}[/bold]" for path in paths)
 
 
 def longest_interval(text: str) -> Any:

@@ -6,28 +6,28 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from trackless.cli.common import (
     AsJson,
     Force,
     Seed,
     Threads,
-    check_picture,
     console,
     job,
+    named,
+    pictures,
     print_coefficients,
     print_json,
-    save_figure,
+    save_pictures,
     say,
 )
 
 
 def demo(
     runs: Annotated[int, typer.Option(min=2, help="Independent runs to simulate.")] = 2000,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The picture (.png, .pdf or .svg).")] = Path(
-        "trackless-demo.png"
-    ),
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The picture (.png, .pdf or .svg; without an ending .png and .pdf).")
+    ] = Path("trackless-demo.png"),
     seed: Seed = 0,
     threads: Threads = None,
     force: Force = False,
@@ -36,12 +36,11 @@ def demo(
     """Simulate a system, hide the labels, learn its forces back and draw them over the truth."""
     with job(threads, as_json) as clock:
         from trackless.demo import demonstrate
-        from trackless.files.atomic import check_target
 
-        check_picture(check_target(output, force))
+        files = pictures(output, force)
         say(as_json, f"Simulating {runs} runs of 10 particles, shuffling every snapshot, fitting ...")
         result = demonstrate(runs, seed)
-        save_figure(result.figure(), output, force)
+        save_pictures(result.figure(), files, force)
         exact = next(iter(result.fits.values()))
         table = {
             name: {"truth": truth, "learnt": float(value)}
@@ -49,9 +48,9 @@ def demo(
         }
         if as_json:
             scores = {label: e._asdict() for label, e in result.errors.items()}
-            print_json({"coefficients": table, "errors": scores, "figure": str(output), "seconds": clock()})
+            print_json({"coefficients": table, "errors": scores, "figure": str(files[0]), "seconds": clock()})
             return
         print_coefficients(table)
         for label, error in result.errors.items():
             console.print(f"{label}: gradient error of V {error.external:.1%}, of Phi {error.interaction:.1%}")
-        console.print(f"\nThe picture is in [bold]{escape(str(output))}[/bold] ({clock():.0f} s).", highlight=False)
+        console.print(f"\nThe picture is in {named(files)} ({clock():.0f} s).", highlight=False)

@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from trackless._errors import InputError
-from trackless.cli.common import AsJson, Force, console, job, print_json
+from trackless.cli.common import AsJson, Force, console, job, named, print_json
 
 
 class Program(StrEnum):
@@ -81,8 +81,7 @@ def export(
         for sentence in done.sentences:
             extrapolated = "extrapolated" in sentence or "not in this file" in sentence
             console.print(f"- {escape(sentence)}", highlight=False, style="yellow" if extrapolated else None)
-        files = " and ".join(f"[bold]{escape(str(file))}[/bold]" for file in done.files)
-        console.print(f"For {done.format}: {files}.", highlight=False)
+        console.print(f"For {done.format}: {named(done.files)}.", highlight=False)
 
 
 def _distances(text: str | None) -> tuple[float, float] | None:

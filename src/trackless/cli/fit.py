@@ -23,14 +23,15 @@ from trackless.cli.common import (
     Rule,
     Threads,
     TimeStep,
-    check_picture,
     console,
     job,
     longest_interval,
+    named,
+    pictures,
     print_coefficients,
     print_json,
     read_options,
-    save_figure,
+    save_pictures,
     say,
 )
 from trackless.cli.methods import Method, Options, as_seen, noise_intensity, plan
@@ -123,7 +124,9 @@ def fit(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Of the networks' first weights.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Save the fit to this file.")] = None,
-    figure: Annotated[Path | None, typer.Option(help="Draw V' and Phi' (.png, .pdf or .svg).")] = None,
+    figure: Annotated[
+        Path | None, typer.Option(help="Draw V' and Phi' (.png, .pdf or .svg; without an ending .png and .pdf).")
+    ] = None,
     threads: Threads = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -134,10 +137,10 @@ def fit(
         from trackless.files.atomic import check_target
 
         options = read_options(columns, box)
-        _check_outputs(data, output, figure)
-        for target in (output, figure):
-            if target is not None:
-                check_target(target, force)
+        drawn = pictures(figure, force) if figure is not None else []
+        _check_outputs(data, output, drawn)
+        if output is not None:
+            check_target(output, force)
         truth = tl.models.ALL[model.value]() if model is not None else None
         asked = Options(
             method, noise_intensity(sigma), external, interaction, center, truth, quadrature and quadrature.value,
@@ -152,10 +155,10 @@ def fit(
         scores = tl.gradient_errors(fitted, truth, snapshots) if truth is not None else None
         if output is not None:
             fitted.save(output, overwrite=force)
-        if figure is not None:
+        if drawn:
             from trackless.plots import fit_figure
 
-            save_figure(fit_figure({"learnt": fitted}, snapshots, truth), figure, force)
+            save_pictures(fit_figure({"learnt": fitted}, snapshots, truth), drawn, force)
         errors = {"errors": {role: _by_name(own) for role, own in scores._asdict().items()}} if scores else {}
         if as_json:
             print_json(_summary(method, fitted, truth, snapshots) | {"told": told, "seconds": clock()} | errors)
@@ -163,9 +166,9 @@ def fit(
         _print(method, fitted, truth, snapshots, given_sigma=sigma is not None)
         if scores is not None:
             _print_errors(scores)
-        for target, what in ((output, "fit"), (figure, "picture")):
-            if target is not None:
-                console.print(f"The {what} is in [bold]{escape(str(target))}[/bold].", highlight=False)
+        for targets, what in (([output] if output is not None else [], "fit"), (drawn, "picture")):
+            if targets:
+                console.print(f"The {what} is in {named(targets)}.", highlight=False)
 
 
 def _coefficients(fitted: Any, truth: Any) -> dict[str, dict[str, float | None]]:
@@ -352,10 +355,8 @@ def _print_slopes(fitted: Any, snapshots: Any) -> None:
         console.print(Columns(tables))
 
 
-def _check_outputs(data: list[Path], output: Path | None, figure: Path | None) -> None:
-    """Refuse, before any work, what would end in a lost or misnamed file."""
-    if figure is not None:
-        check_picture(figure)
-    named = [path.resolve() for path in (*data, output, figure) if path is not None]
-    if len(set(named)) < len(named):
+def _check_outputs(data: list[Path], output: Path | None, drawn: list[Path]) -> None:
+    """Refuse, before any work, what would end in a lost file."""
+    files = [path.resolve() for path in (*data, output, *drawn) if path is not None]
+    if len(set(files)) < len(files):
         raise InputError("data, --output and --figure must be different files")
