@@ -114,6 +114,11 @@ def test_any_changed_byte_is_an_input_error_or_harmless(tmp_path):
     assert refused > 100
 
 
+def with_state(content, name, value):
+    content["result"]["state"][name] = value
+    return content
+
+
 def rewritten(source, target, change):
     """The archive with its text changed."""
     with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
@@ -128,7 +133,19 @@ def rewritten(source, target, change):
     ("change", "message"),
     [
         (lambda content: {**content, "format": "something else"}, "not a result saved by trackless"),
-        (lambda content: {**content, "version": 99}, "saved in version 99, this one reads 5"),
+        (
+            lambda content: {**content, "version": 99, "trackless": "7.1"},
+            r"saved by a newer trackless 7\.1, in version 99 .* trackless 0\.1\.0 reads up to 5: update it",
+        ),
+        (
+            lambda content: {**content, "version": 3},
+            r"saved by an older trackless 0\.1\.0, in version 3 .* reads 4 to 5: fit again, or load it with",
+        ),
+        (lambda content: {**content, "version": "five"}, "damaged .its version is 'five'"),
+        (lambda content: {"format": content["format"], "version": 5}, "damaged .KeyError"),
+        (lambda content: with_state(content, "fit", 1), "damaged: a SelfTest has no 'fit'"),
+        (lambda content: with_state(content, "__class__", 1), "damaged: a SelfTest has no '__class__'"),
+        (lambda content: with_state(content, "coef_", [1.0]), "damaged"),
         (lambda content: {**content, "result": {"type": "Popen", "args": "ls"}}, "unknown kind of object, 'Popen'"),
         (lambda content: {**content, "result": {"type": "Power", "wrong": 1}}, "damaged"),
         (lambda content: {**content, "result": {"array": "array99"}}, "damaged"),
@@ -152,7 +169,103 @@ def test_results_hold_no_pickles(tmp_path):
     buffer = io.BytesIO()
     np.lib.format.write_array(buffer, np.array([None], dtype=object), allow_pickle=True)
     with zipfile.ZipFile(tmp_path / "pickled", "w") as archive:
-        archive.writestr("content.json", json.dumps({"format": "trackless result", "version": 2, "result": None}))
+        archive.writestr("content.json", json.dumps({"format": "trackless result", "version": 5, "result": None}))
         archive.writestr("array0.npy", buffer.getvalue())
     with pytest.raises(tl.InputError, match="not a result saved by trackless"):
         tl.load(tmp_path / "pickled")
+
+
+def archive_of(path, content, **arrays):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("content.json", content)
+        for name, data in arrays.items():
+            archive.writestr(f"{name}.npy", data)
+
+
+def npy(array):
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+def test_absurd_sizes_are_refused_before_they_are_unpacked(tmp_path, monkeypatch):
+    from trackless.files import results
+
+    text = json.dumps({"format": "trackless result", "version": 5, "result": {"array": "array0"}})
+    archive_of(tmp_path / "bomb", text, array0=npy(np.zeros(300_000)))
+    assert (tmp_path / "bomb").stat().st_size < 10_000
+    np.testing.assert_array_equal(tl.load(tmp_path / "bomb"), np.zeros(300_000))
+    monkeypatch.setattr(results, "LARGEST", 2_000_000)
+    with pytest.raises(tl.InputError, match=r"unpacked it would have 2,400,.* at most 2,000,000"):
+        tl.load(tmp_path / "bomb")
+    archive_of(tmp_path / "talk", text + " " * 5000)
+    monkeypatch.setattr(results, "LARGEST_TEXT", 4000)
+    with pytest.raises(tl.InputError, match="of them text"):
+        tl.load(tmp_path / "talk")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        npy(np.zeros(3)).replace(b"(3,)", b"(9,)"),
+        npy(np.zeros(1000)).replace(b"(1000,), }        ", b"(99999999999999,), }"),
+        npy(np.zeros(3))[:-1],
+        npy(np.zeros(3)) + b"more",
+        npy(np.zeros(3, dtype=[("a", float)])),
+        b"no array",
+    ],
+)
+def test_arrays_are_as_long_as_they_say(data, tmp_path):
+    archive_of(
+        tmp_path / "file", '{"format": "trackless result", "version": 5, "result": {"array": "array0"}}', array0=data
+    )
+    with pytest.raises(tl.InputError, match="not a result saved by trackless"):
+        tl.load(tmp_path / "file")
+
+
+def test_text_that_is_nested_too_deep(tmp_path):
+    deep = "[" * 100_000 + "]" * 100_000
+    archive_of(tmp_path / "deep", '{"format": "trackless result", "version": 5, "result": ' + deep + "}")
+    with pytest.raises(tl.InputError, match="not a result saved by trackless"):
+        tl.load(tmp_path / "deep")
+
+
+def test_arrays_by_columns_round_trip(tmp_path):
+    save(np.asfortranarray(np.arange(6.0).reshape(2, 3)), tmp_path / "array")
+    np.testing.assert_array_equal(tl.load(tmp_path / "array"), np.arange(6.0).reshape(2, 3))
+
+
+def as_version_4(content):
+    """What version 4 did not have, taken away."""
+    state = content["result"]["state"]
+    for name in ("ridge_weights_", "center_", "max_gap_", "observation"):
+        state.pop(name, None)
+    for name in ("particles", "observation"):
+        del state["moments_"][name]
+    return {key: value for key, value in content.items() if key != "trackless"} | {"version": 4}
+
+
+def test_fits_of_version_4_are_read(tmp_path):
+    fitted = fit_with(*FAMILIES["splines"])
+    fitted.save(tmp_path / "fit.trackless")
+    rewritten(tmp_path / "fit.trackless", tmp_path / "old", as_version_4)
+    loaded = tl.load(tmp_path / "old")
+    assert loaded.get_params() == fitted.get_params()
+    np.testing.assert_array_equal(loaded.coef_, fitted.coef_)
+    np.testing.assert_array_equal(loaded.ridge_matrix(), fitted.ridge_matrix())
+    assert loaded.bootstrap(3).shape == (3, len(fitted.coef_))
+    assert loaded.moments_.number is None
+    assert loaded.center_ is None
+    with pytest.raises(tl.InputError, match="fit again with coupling='sum'"):
+        loaded.converted("sum")
+    loaded.save(tmp_path / "new")
+    assert tl.load(tmp_path / "new").moments_.coarsened(2).number is None
+
+
+def test_the_text_is_readable_by_hand(tmp_path):
+    fit_with(*FAMILIES["splines"]).save(tmp_path / "fit.trackless")
+    with zipfile.ZipFile(tmp_path / "fit.trackless") as archive:
+        text = archive.read("content.json").decode("ascii")
+    assert '"trackless": "0.1.0"' in text
+    assert '"sigma": 1.0' in text
+    assert max(map(len, text.splitlines())) < 200

@@ -1,7 +1,7 @@
 """Fitted estimators and moments as plain data: one NPZ archive of arrays and a JSON text, no code.
 
 A file is a zip archive: ``content.json`` is readable by hand, every array is a ``.npy`` member that the text
-refers to by name. Only the classes listed here are ever built from it.
+refers to by name. Only the classes listed here are ever built from it, with attributes that they have.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ import json
 import zipfile
 import zlib
 from dataclasses import fields, is_dataclass
+from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from trackless import (
+    __version__,
     basis,
     by_species,
     centers,
@@ -44,13 +46,16 @@ from trackless.estimators.neural import NeuralSelfTest
 from trackless.estimators.self_test import SelfTest
 from trackless.estimators.sinkhorn import SinkhornMLE
 from trackless.files.atomic import replacing
+from trackless.files.upgrades import OLDEST, upgraded
 from trackless.moments import Moments
 from trackless.tables import tabulated
 
 FORMAT = "trackless result"
 SAVED_BLOCKS = 64  # of a fit's moments
 VERSION = 5  # 2: moments may hold displacements; 3: pair parts by one rule; 4: diffusion in parts; 5: observation,
-# numbers of particles, species
+# numbers of particles, species; what an older one lacks is added by `upgrades`
+LARGEST, LARGEST_TEXT = 4_000_000_000, 100_000_000  # bytes of an unpacked file, and of the text in it
+_UNREADABLE = (KeyError, ValueError, RecursionError, MemoryError)
 _MODULES = (
     shapes, potentials, networks, basis, radial_splines, tensor_splines, by_species, solvers, priors, evidence,
     resolution, centers, comparison, fitting, residuals, noise, debiasing, goodness, observation, waves,
@@ -80,7 +85,7 @@ def save(result: Any, path: str | Path, overwrite: bool = False) -> None:
     True
     """
     arrays: dict[str, np.ndarray] = {}
-    content = {"format": FORMAT, "version": VERSION, "result": _plain(result, arrays)}
+    content = {"format": FORMAT, "version": VERSION, "trackless": __version__, "result": _plain(result, arrays)}
     with replacing(path, overwrite) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("content.json", json.dumps(content, indent=1))
         for name, array in arrays.items():
@@ -90,27 +95,78 @@ def save(result: Any, path: str | Path, overwrite: bool = False) -> None:
 
 
 def load(path: str | Path) -> Any:
-    """Read what ``fitted.save(path)`` or :func:`save` wrote. Nothing in the file is executed."""
+    """Read what ``fitted.save(path)`` or :func:`save` wrote. Nothing in the file is executed.
+
+    Files of earlier versions are read from version 4 on (their fits do not know the number of particles). Files that
+    unpack to more than 4 GB are refused.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
+            _check_sizes(archive, path)
             content = json.loads(archive.read("content.json"))
+            version = _checked_version(content, path)
             arrays = {
-                name.removesuffix(".npy"): np.lib.format.read_array(io.BytesIO(archive.read(name)), allow_pickle=False)
+                name.removesuffix(".npy"): _array(archive.read(name))
                 for name in archive.namelist()
                 if name.endswith(".npy")
             }
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
-    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, OSError, EOFError, NotImplementedError) as error:
+    except InputError:
+        raise
+    except (*_UNREADABLE, zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError) as error:
         raise InputError(f"{path}: not a result saved by trackless ({error})") from None
+    try:
+        return _built(upgraded(content["result"], arrays, version), arrays)
+    except InputError as error:
+        raise InputError(f"{path}: the file is damaged: {error}") from None
+    except (*_UNREADABLE, TypeError, AttributeError, IndexError, AssertionError) as error:
+        raise InputError(f"{path}: the file is damaged ({error!r})") from None
+
+
+def _check_sizes(archive: zipfile.ZipFile, path: str | Path) -> None:
+    """Refuse to unpack what no fit needs; no more is unpacked of a member than the archive says it has."""
+    sizes = {member.filename: member.file_size for member in archive.infolist()}
+    if sizes.get("content.json", 0) > LARGEST_TEXT or sum(sizes.values()) > LARGEST:
+        raise InputError(
+            f"{path}: unpacked it would have {sum(sizes.values()):,} bytes, {sizes.get('content.json', 0):,} of them "
+            f"text; at most {LARGEST:,} and {LARGEST_TEXT:,} are read, because no fit is as large"
+        )
+
+
+def _checked_version(content: Any, path: str | Path) -> int:
+    """The version of a file, if this trackless reads it."""
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise InputError(f"{path}: not a result saved by trackless")
-    if content.get("version") != VERSION:
-        raise InputError(f"{path}: saved in version {content.get('version')}, this one reads {VERSION}")
-    try:
-        return _built(content["result"], arrays)
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
-        raise InputError(f"{path}: the file is damaged ({error!r})") from None
+    version, maker = content.get("version"), content.get("trackless")
+    if not isinstance(version, int) or isinstance(version, bool):
+        raise InputError(f"{path}: the file is damaged (its version is {version!r})")
+    who = f"trackless {maker}" if isinstance(maker, str) else "trackless"
+    if version > VERSION:
+        raise InputError(
+            f"{path}: saved by a newer {who}, in version {version} of the format; trackless {__version__} reads up to "
+            f"{VERSION}: update it"
+        )
+    if version < OLDEST:
+        raise InputError(
+            f"{path}: saved by an older {who}, in version {version} of the format; trackless {__version__} reads "
+            f"{OLDEST} to {VERSION}: fit again, or load it with the trackless that saved it"
+        )
+    return version
+
+
+def _array(content: bytes) -> np.ndarray:
+    """An array of an NPY file in memory, no larger than the file says it is long; never a pickle."""
+    stream = io.BytesIO(content)
+    if np.lib.format.read_magic(stream) != (1, 0):
+        raise ValueError("an array in another format than ours")
+    shape, by_columns, dtype = np.lib.format.read_array_header_1_0(stream)
+    if dtype.hasobject or dtype.fields is not None:
+        raise ValueError(f"an array of {dtype}")
+    rest = content[stream.tell() :]
+    if prod(shape) * dtype.itemsize != len(rest):  # before memory is asked for
+        raise ValueError(f"an array of shape {shape} in {len(rest)} bytes")
+    return np.frombuffer(rest, dtype).reshape(shape, order="F" if by_columns else "C").copy(order="K")
 
 
 def _plain(value: Any, arrays: dict[str, np.ndarray]) -> Any:
@@ -173,13 +229,16 @@ def _built(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     if name in _ESTIMATORS:
         return _built_estimator(_ESTIMATORS[name], value["state"], arrays)
     if name not in _DATACLASSES:
-        raise InputError(f"the file holds an unknown kind of object, {name!r}")
+        raise InputError(f"it holds an unknown kind of object, {name!r}")
     return _DATACLASSES[name](**parts)
 
 
 def _built_estimator(cls: type, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     estimator = cls()
+    settings = estimator.get_params(deep=False)
     for key, item in state.items():
+        if key not in settings and (key.startswith("_") or not key.endswith("_")):
+            raise InputError(f"a {cls.__name__} has no {key!r}")
         setattr(estimator, key, _built(item, arrays))
     estimator._set_potentials()
     return estimator

@@ -1,0 +1,49 @@
+"""Results that older versions saved, told as this one saves them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+Arrays = dict[str, np.ndarray]
+ANY_NUMBER = (0, np.iinfo(np.int64).max)  # fewest and most particles of a snapshot, where nobody counted them
+
+
+def _objects(value: Any, kinds: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    """All objects of some kinds in a JSON value."""
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _objects(part, kinds)
+    if isinstance(value, dict) and value.get("type") in kinds:
+        yield value
+
+
+def _from_4(result: Any, arrays: Arrays) -> None:
+    """Version 5: moments know numbers of particles (and how they were seen), fits know gaps, centres, ridge weights."""
+    for moments in _objects(result, ("Moments",)):
+        blocks = len(arrays[moments["runs"]["array"]])
+        moments["particles"] = _added(arrays, np.tile(np.array(ANY_NUMBER, dtype=np.int64), (blocks, 1)))
+    for estimator in _objects(result, ("SelfTest", "LabeledMLE", "SinkhornMLE")):
+        state = estimator["state"]
+        state["ridge_weights_"] = _added(arrays, np.ones(len(arrays[state["coef_"]["array"]])))
+        if estimator["type"] == "SelfTest":
+            state |= {"center_": None, "max_gap_": None}
+
+
+def _added(arrays: Arrays, array: np.ndarray) -> dict[str, str]:
+    name = f"added{len(arrays)}"
+    arrays[name] = array
+    return {"array": name}
+
+
+UPGRADES: dict[int, Callable[[Any, Arrays], None]] = {4: _from_4}
+"""Version -> what makes the next one of its content and arrays, in place."""
+OLDEST = min(UPGRADES)
+
+
+def upgraded(result: Any, arrays: Arrays, version: int) -> Any:
+    """The content of a file of some version as the newest version has it."""
+    for step in range(version, max(UPGRADES) + 1):
+        UPGRADES[step](result, arrays)
+    return result
