@@ -66,6 +66,6 @@ def coupling_factor(given: str, wanted: str, number: int | None, interaction: bo
     if number is None:
         raise InputError(
             f"coupling: {given!r} and {wanted!r} differ by the number of particles, which is not the same in all "
-            f"snapshots here; fit again with coupling={wanted!r}"
+            f"snapshots here, or not known; fit again with coupling={wanted!r}"
         )
     return float(number) if wanted == "sum" else 1.0 / number

@@ -123,7 +123,7 @@ def test_numbers_of_particles_add_up():
     assert both.number is None
     assert both.coarsened(1).particles.tolist() == [[5, 7]]
     assert both.select(blocks=slice(0, 3), windows=slice(0, 1)).number == 5
-    with pytest.raises(tl.InputError, match="not the same in all snapshots here; fit again with coupling='sum'"):
+    with pytest.raises(tl.InputError, match="in all snapshots here, or not known; fit again with coupling='sum'"):
         both.converted("sum")
     with pytest.raises(tl.InputError, match="expected 'mean' or 'sum'"):
         moments(5).converted("both")

@@ -160,9 +160,16 @@ class TestScales:
         runs = [[generator.standard_normal((n, 2)) for _ in range(3)] for n in (5, 5, 6, 6)]
         data = tl.Snapshots(runs, [[0.0, 0.1, 0.2]] * 4)
         fitted = tl.SelfTest(None, tl.RadialSplines(4, cutoff=2.0), sigma=1.0).fit(data)
-        with pytest.raises(tl.InputError, match="not the same in all snapshots here; fit again with coupling='sum'"):
+        with pytest.raises(tl.InputError, match="in all snapshots here, or not known; fit again with coupling='sum'"):
             tl.export(fitted, tmp_path / "phi.table")
         assert list(tmp_path.iterdir()) == []
+
+
+def test_tables_end_at_the_cutoff_of_the_family(data):
+    fitted = tl.SelfTest(None, tl.RadialSplines(6, cutoff=1.5), sigma=1.0).fit(data)
+    fitted.covariance_ = None  # as of a single window: potentials without error bars do not know their family
+    fitted._set_potentials()
+    assert learnt_of(fitted, None, 2.0, "safe", None).curve(1, ()).end == 3.0
 
 
 class TestLammps:

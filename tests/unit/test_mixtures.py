@@ -69,6 +69,15 @@ def test_every_potential_of_a_fit_is_listed():
     assert [one.explored[0] for one in found] == [0.0, 0.1, 0.2]
 
 
+def test_a_fit_that_keeps_no_ranges():
+    """Networks trained on snapshots."""
+
+    class Fitted:
+        external_, interaction_ = TRAP, None
+
+    assert learnt_potentials(Fitted)[0].explored is None
+
+
 def test_families_of_kinds():
     splines = tl.RadialSplines(5, lower=0.0, upper=2.0)
     family = tl.BySpecies({"b": tl.RadialSplines(4, lower=0.0, upper=1.0), "a": splines})

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trackless._errors import InputError
+from trackless.basis import members_of
 from trackless.exporting.continuation import Continued, continued_pair, continued_trap
 from trackless.exporting.scales import Scaled, Scales, scales_of
 from trackless.mixtures import Kinds, LearntPotential, learnt_potentials
 from trackless.potentials import Array, Potential, RadialPotential
-from trackless.uncertainty import cutoff_of
 
 CORES = ("safe", "linear")
 LEVEL = 0.95  # of the bands
@@ -178,11 +178,18 @@ def learnt_of(
         raise InputError("export: the fit has neither V nor Phi")
     radial = [one for one in found if isinstance(one.potential, RadialPotential)]
     others = [one for one in found if not isinstance(one.potential, RadialPotential)]
-    curves = tuple(_curve(one, scales, core, _checked(reach)) for one in radial)
+    cutoffs, given = _cutoffs(fitted), _checked(reach)
+    curves = tuple(_curve(one, scales, core, given, cutoffs.get(one.kinds)) for one in radial)
     moments = getattr(fitted, "moments_", None)
     dim = moments.dim if moments is not None else None
     notes = (STEPS,) if getattr(fitted, "dynamics", "continuous") == "discrete" else ()
     return Learnt(curves, tuple(others), scales, _species(fitted, found), dim, notes)
+
+
+def _cutoffs(fitted: Any) -> dict[Kinds, float | None]:
+    """Where the families of Phi end, if they do."""
+    members = members_of((None, getattr(fitted, "interaction_basis_", None)))
+    return {member.kinds: getattr(member.basis, "cutoff", None) for member in members}
 
 
 def _species(fitted: Any, found: list[LearntPotential]) -> tuple[str, ...]:
@@ -203,7 +210,9 @@ def _checked(reach: Any) -> tuple[float, float] | None:
     return low, high
 
 
-def _curve(one: LearntPotential, scales: Scales, core: str, reach: tuple[float, float] | None) -> Curve:
+def _curve(
+    one: LearntPotential, scales: Scales, core: str, reach: tuple[float, float] | None, cutoff: float | None
+) -> Curve:
     explored = reach if one.explored is None else one.explored
     if explored is None:
         raise InputError(
@@ -213,7 +222,6 @@ def _curve(one: LearntPotential, scales: Scales, core: str, reach: tuple[float, 
     assert isinstance(one.potential, RadialPotential)
     factor, length = scales.of(one.role), scales.length
     low, high = (length * float(end) for end in explored)
-    cutoff = cutoff_of(one.potential)
     scaled = Scaled(one.potential, factor, length)
     if one.role == 0:
         potential = continued_trap(scaled, low, high)
