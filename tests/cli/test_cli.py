@@ -25,7 +25,7 @@ def data_file(tmp_path):
 def test_help_lists_the_commands(tmp_path):
     result = trackless("--help", cwd=tmp_path)
     assert result.returncode == 0
-    for command in ("demo", "simulate", "inspect", "fit", "benchmark"):
+    for command in ("demo", "simulate", "inspect", "fit", "export", "benchmark"):
         assert command in result.stdout
 
 

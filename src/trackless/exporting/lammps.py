@@ -16,7 +16,7 @@ from trackless.exporting.names import comment, comments, words
 from trackless.potentials import Array
 
 FIRST = 1e-6  # of the end: LAMMPS stops where two particles are closer than the first row, and takes no 0
-ROWS = (10_000, 500_000)  # of the tables that LAMMPS makes from these, evenly spaced in r^2
+ROWS = (10_000, 200_000)  # of the tables that LAMMPS makes from these, evenly spaced in r^2: so that cores have some
 
 
 def lammps_text(learnt: Learnt, path: Path, points: int) -> str:
