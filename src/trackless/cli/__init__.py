@@ -16,6 +16,7 @@ from trackless.cli.fit import fit
 from trackless.cli.inspect import inspect
 from trackless.cli.reproduce import reproduce
 from trackless.cli.simulate import simulate
+from trackless.cli.validate import validate
 
 app = typer.Typer(
     help="Learn the forces between particles without tracking them.",
@@ -23,7 +24,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (demo, simulate, inspect, fit, reproduce, benchmark):
+for command in (demo, simulate, inspect, fit, validate, reproduce, benchmark):
     app.command()(command)
 
 

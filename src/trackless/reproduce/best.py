@@ -22,9 +22,9 @@ from trackless.models import Model
 from trackless.moments import Moments
 from trackless.reproduce.pool import GROUP
 from trackless.reproduce.protocol import Context, Part, closed_on_metric, metric_of, model_of, seed_of
+from trackless.scoring import gradient_errors
 from trackless.simulation import simulate
 from trackless.snapshots import Snapshots
-from trackless.validation import gradient_errors
 
 Array = NDArray[np.float64]
 COARSE = 0.05  # intervals from which on bias is removed by simulation

@@ -12,9 +12,9 @@ from trackless.estimators.labeled import LabeledMLE
 from trackless.reproduce.pool import METHODS, pool_errors, score_parts
 from trackless.reproduce.protocol import Context, Part, metric_of, model_of, seed_of
 from trackless.reproduce.published import AGREES, published
+from trackless.scoring import gradient_errors
 from trackless.simulation import simulate
 from trackless.snapshots import Snapshots
-from trackless.validation import gradient_errors
 
 Array = NDArray[np.float64]
 LATE = 1e-3  # a start that leaves out how particles on top of each other fly apart
