@@ -30,7 +30,7 @@ _HOME = {
     "export": "exporting",
     "fit": "fitting",
     "get_threads": "_threads",
-    "gradient_errors": "validation",
+    "gradient_errors": "scoring",
     "inspect": "inspection",
     "load": "files",
     "models": "models",
@@ -39,6 +39,7 @@ _HOME = {
     "save": "files",
     "set_threads": "_threads",
     "simulate": "simulation",
+    "validate": "validation",
     "write": "files",
 }
 
@@ -74,6 +75,7 @@ __all__ = [
     "save",
     "set_threads",
     "simulate",
+    "validate",
     "write",
 ]
 
@@ -103,11 +105,12 @@ if TYPE_CHECKING:
     from trackless.moments import Moments as Moments
     from trackless.observation import Observation as Observation
     from trackless.radial_splines import RadialSplines as RadialSplines
+    from trackless.scoring import gradient_errors as gradient_errors
     from trackless.simulation import simulate as simulate
     from trackless.snapshots import Snapshots as Snapshots
     from trackless.snapshots import concatenate as concatenate
     from trackless.tensor_splines import TensorSplines as TensorSplines
-    from trackless.validation import gradient_errors as gradient_errors
+    from trackless.validation import validate as validate
     from trackless.waves import motion as motion
 
 

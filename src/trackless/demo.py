@@ -10,9 +10,9 @@ from trackless import models
 from trackless.estimators.self_test import SelfTest
 from trackless.fitting import fit
 from trackless.models import Model
+from trackless.scoring import GradientErrors, gradient_errors
 from trackless.simulation import simulate
 from trackless.snapshots import Snapshots
-from trackless.validation import GradientErrors, gradient_errors
 
 
 class Demonstration(NamedTuple):

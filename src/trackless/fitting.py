@@ -145,6 +145,7 @@ def fit(
             raise InputError(f"{name}: expected 'auto', 'radial', 'free', a basis or None, got {wanted!r}")
     coupling, meant = chosen_coupling(snapshots, coupling) if coupling == "auto" else (coupling, "")
     check_snapshots(snapshots, coupling, interaction is not None)
+    fingerprint = snapshots.fingerprint()
     gaps = snapshots.gaps(max_gap)
     snapshots = snapshots.without_gaps(max_gap)
     sentences = [said for said in (gaps.sentence, meant if interaction is not None else "") if said]
@@ -179,7 +180,7 @@ def fit(
     fitted = final.set_params(external=families[0], interaction=families[1]).fit(used)
     test = fitted.residual_test(used) if fitted.can_be_tested(used) else None
     fitted.resolve, fitted.resolution_ = resolve, resolution  # as if it had been asked itself
-    fitted.center_ = found
+    fitted.center_, fitted.fingerprint_ = found, fingerprint
     fitted.max_gap_ = gaps.longest if gaps.count else None
     told = (resolution, fitted.noise_, fitted.debiasing_, test)
     if not is_unknown(sigma) and not np.all(np.greater(fitted.sigma_, 0)):

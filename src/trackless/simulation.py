@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,7 +34,7 @@ def simulate(
     dim: int = 2,
     initial: float | str | ArrayLike | Snapshots = 0.5,
     labeled: bool = False,
-    accurate: bool = False,
+    accurate: bool | Literal["roughly"] = False,
     box: float | tuple[float, ...] | None = None,
     coupling: str | None = None,
     seed: int = 0,
@@ -61,9 +61,10 @@ def simulate(
     labeled : bool
         Keep the particles in order. By default they are permuted at every snapshot, within their species. The paths
         are the same.
-    accurate : bool
+    accurate : bool or "roughly"
         Heun's scheme (weak order 2) with steps cut where forces are stiff; ``step`` is then the largest one.
-        Needed for singular interactions.
+        Needed for singular interactions. "roughly" cuts them less: several times faster, and distributions are right
+        to about one percent.
     box : float or tuple, optional
         Sides of a periodic box.
     coupling : "mean" or "sum", optional
@@ -91,9 +92,11 @@ def simulate(
     species = species_of((external, interaction), particles, initial)
     counts = counts_of(species, particles, initial)
     _check(model, dim, coupling, min(counts), runs)
+    if accurate not in (True, False, "roughly"):
+        raise InputError(f"accurate: expected True, False or 'roughly', got {accurate!r}")
     intensities = np.zeros(dim) + checked_sigma(given, dim)
     sigma = float(intensities.max())
-    substeps, observations = _clock(duration, step, observe_every, accurate)
+    substeps, observations = _clock(duration, step, observe_every)
     sides = checked_box(box, dim)
     start = _start(initial, runs, sum(counts), dim, seed, side_lengths(sides, dim))
     runs, total = start.shape[:2]
@@ -107,11 +110,18 @@ def simulate(
     lengths, scale = side_lengths(sides, dim), 1.0 / total if coupling == "mean" else 1.0
     reach = _reach(initial, start) + 4 * sigma * np.sqrt(duration)
     tables = kinds_for_kernel(
-        external, interaction, species, counts, partial(slope_table, dim=dim, step=step), reach, sigma, scale
+        external,
+        interaction,
+        species,
+        counts,
+        partial(slope_table, dim=dim, step=step, roughly=accurate == "roughly"),
+        reach,
+        sigma,
+        scale,
     )
     advance = partial(
         _advance, start=start, out=positions, seeds=_seeds(seed, runs), tables=tables, lengths=lengths,
-        sigma=intensities, scale=scale, step=step, substeps=substeps, labeled=labeled, accurate=accurate,
+        sigma=intensities, scale=scale, step=step, substeps=substeps, labeled=labeled, accurate=bool(accurate),
     )  # fmt: skip
     groups = [batches[g : g + GROUP] for g in range(0, len(batches), GROUP)]
     for group in _progress.track(groups, "simulating", len(groups)):
@@ -142,7 +152,7 @@ def _check(model: Any, dim: int, coupling: str, particles: int, runs: int) -> No
             raise InputError(f"{name}: expected at least 1, got {value}")
 
 
-def _clock(duration: float, step: float, observe_every: float, accurate: bool) -> tuple[int, int]:
+def _clock(duration: float, step: float, observe_every: float) -> tuple[int, int]:
     """Steps per observation and number of observations."""
     for name, value in (("duration", duration), ("step", step), ("observe_every", observe_every)):
         if not (np.isfinite(value) and value > 0):

@@ -23,11 +23,12 @@ ENDED = 1e-10  # and a potential has ended where it moves a particle by less tha
 SHARP = 0.1  # a Gaussian of fewer cells smears nothing
 RANGE = 2.0**14  # tables cover distances from reach / RANGE to reach * RANGE
 FINE = 16384  # points of the grid on which stiffness is looked at
+ROUGHLY, LESS_STIFF, COARSER = 20.0, 3.0, 8  # how much more is allowed, and how much coarser a look is taken, "roughly"
 LEVELS = 16  # accurate steps are the largest one halved at most this often
 
 
 def slope_table(
-    potential: Potential | None, dim: int, reach: float, spread: float, step: float, scale: float
+    potential: Potential | None, dim: int, reach: float, spread: float, step: float, scale: float, roughly: bool = False
 ) -> SlopeTable | TensorPotential:
     """A potential for the simulation kernel; ``reach`` is a typical largest distance.
 
@@ -39,6 +40,8 @@ def slope_table(
         The largest step; the table says where a smaller one is needed.
     scale : float
         Factor of the force (coupling).
+    roughly : bool
+        Larger steps, for a first look: distributions are right to about one percent.
     """
     if isinstance(potential, TensorSpline):
         cells = np.array(potential.coef.shape) - 3
@@ -57,7 +60,9 @@ def slope_table(
     coef = np.stack([_forces(member, edges) for _, member in groups])
     middle = np.sqrt(0.5 * (edges[1:] + edges[:-1]))
     safe = [
-        _safe_steps(member, reach / min(stretch), spread / min(stretch), step, scale / min(stretch) ** 2)(middle)
+        _safe_steps(member, reach / min(stretch), spread / min(stretch), step, scale / min(stretch) ** 2, roughly)(
+            middle
+        )
         for stretch, member in groups
     ]
     unfelt = ENDED * spread / np.sqrt(step) / scale
@@ -124,18 +129,20 @@ def _end(profile: RadialPotential, edges: Array, unfelt: float, stretch: float) 
 
 
 def _safe_steps(
-    profile: RadialPotential, reach: float, spread: float, step: float, scale: float
+    profile: RadialPotential, reach: float, spread: float, step: float, scale: float, roughly: bool
 ) -> Callable[[Array], Array]:
     """Largest step h <= step that the slope g' and its derivative allow (see STIFFNESS, TURNING and SMEARED).
 
     They are looked at wherever the distance may get to within the step. Noise smears a force over the step: its mean is
     (g' + 4 P_{h/2} g' + P_h g')/6, with P the mean over a Gaussian; Heun's scheme has (g' + P_h g')/2.
     """
-    width = reach / FINE
-    grid = (np.arange(FINE) + 0.5) * width
+    points = FINE // COARSER if roughly else FINE
+    slack, less_stiff = (ROUGHLY, LESS_STIFF) if roughly else (1.0, 1.0)
+    width = reach / points
+    grid = (np.arange(points) + 0.5) * width
     slope, curvature = profile.slope(grid), profile.curvature(grid)
     stiffness, tip = scale * np.abs(curvature), scale * np.abs(slope - grid * curvature)
-    allowed = np.full(FINE, step / 2**LEVELS)
+    allowed = np.full(points, step / 2**LEVELS)
     for level in range(LEVELS - 1, -1, -1):
         h = step / 2**level
         covered = spread * np.sqrt(h)
@@ -145,10 +152,10 @@ def _safe_steps(
         smeared = np.abs(2 * half - slope - whole) / 3
         strongest = maximum_filter1d(np.abs(slope), reached, mode="nearest")
         turning = np.where(grid < 4 * covered, tip / np.maximum(grid, 2 * covered), 0.0)
-        true = (smeared <= SMEARED * strongest) | (scale * smeared <= UNFELT * spread / np.sqrt(step))
-        fine = (h * around <= STIFFNESS) & (h * turning <= TURNING) & true
+        true = (smeared <= slack * SMEARED * strongest) | (scale * smeared <= UNFELT * spread / np.sqrt(step))
+        fine = (h * around <= less_stiff * STIFFNESS) & (h * turning <= slack * TURNING) & true
         allowed[fine] = h
-    return lambda q: allowed[np.minimum(q / width, FINE - 1).astype(np.int64)]
+    return lambda q: allowed[np.minimum(q / width, points - 1).astype(np.int64)]
 
 
 def _smeared(values: Array, cells: float) -> Array:

@@ -1,102 +1,222 @@
-"""How good is a fit? Errors against a known truth, in the paper's metric."""
+"""validate: does a fit hold on data that it has not seen? Three questions, asked without a truth.
+
+Is it better than leaving a potential out (held-out loss)? Do energies change and fluctuate as it says (residual test)?
+Does it predict what comes next (:mod:`trackless.prediction`)?
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 
 from trackless._errors import InputError
-from trackless.exploration import Exploration, explore, radial_density
-from trackless.mixtures import Potentials, kinds_of, one_of
-from trackless.potentials import Potential, RadialPotential
+from trackless.comparison import Comparison, compare
+from trackless.estimators.least_squares import LeastSquares
+from trackless.estimators.self_test import SelfTest
+from trackless.goodness import ResidualTest
+from trackless.pieces import usual_length
+from trackless.prediction import REPLICATES, Prediction, predict
 from trackless.snapshots import Snapshots
 
-GRID = 2000  # points of the radial integrals, as in the paper
+HELD_OUT = 0.3  # part of the data, where the fit has seen all of them
+FEWEST_RUNS = 5  # with fewer the end of every run is held out, not some of the runs
+LOOKED_AT = 8_000  # snapshots on which potentials are left out
+WITHOUT = {"interaction": "no interaction", "external": "no external potential"}
 
 
-class GradientErrors(NamedTuple):
-    """Relative L2(rho) errors of the gradients, as fractions (nan where the truth has no such potential).
+@dataclass(frozen=True)
+class Validation:
+    """What a fit is worth on data that it has not seen.
 
-    Of mixtures: dicts with one for each kind, "a", and one for each pair of kinds, ("a", "b").
+    Attributes
+    ----------
+    comparison : Comparison or None
+        Held-out loss of the fit, and of fits without one of its potentials.
+    residual_test : ResidualTest or None
+        On the held-out part.
+    predictive : Prediction or None
+        Simulated futures of held-out snapshots.
+    sentences : tuple of str
+        All of it in words, also what could not be asked, and why.
     """
 
-    external: Any
-    interaction: Any
+    comparison: Comparison | None
+    residual_test: ResidualTest | None
+    predictive: Prediction | None
+    sentences: tuple[str, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing that could be asked speaks against the fit."""
+        tests = [test.passed for test in (self.residual_test, self.predictive) if test is not None]
+        return all(tests) and not self.better_without
+
+    @property
+    def better_without(self) -> list[str]:
+        """Potentials that the fit would clearly be better without."""
+        found = self.comparison
+        return [] if found is None else [n for n in found.names if n != "the fit" and found.clearly(n, "the fit")]
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences)
 
 
-def gradient_errors(fitted: Any, model: Any, snapshots: Snapshots | Exploration) -> GradientErrors:
-    """Relative errors of the learnt gradients, weighted with what the data explored (paper, section 5.1).
-
-    Radial potentials: |g'_fitted - g'_true| / |g'_true| in L2 of the kernel density of distances (bandwidth
-    0.15 standard deviations), on 2000 points. Others: the vector gradient, averaged over sampled positions
-    and displacements.
+def validate(
+    fitted: Any,
+    snapshots: Snapshots,
+    held_out: float | Literal["auto"] = "auto",
+    replicates: int = REPLICATES,
+    seed: int = 0,
+) -> Validation:
+    """Ask of data that a fit has not seen whether it holds.
 
     Parameters
     ----------
     fitted : fitted estimator
-    model : Model
-        The truth; used for scoring only.
-    snapshots : Snapshots or Exploration
-        Where to compare: data, or ``explore(data)`` to score many fits on one measure.
+    snapshots : Snapshots
+        The data of the fit, or others.
+    held_out : "auto" or float
+        The part of the runs (of the time, where there are fewer than five runs) that is held out: an estimator with
+        the same settings is fitted to the rest, and tested. 0 tests the fit itself, for data that it has not seen.
+        "auto" is 0.3 if the fit knows these very snapshots, else 0.
+    replicates : int
+        How often every held-out beginning is simulated; p-values are whole multiples of 1 / (replicates + 1).
+    seed : int
+        Of the simulations.
+
+    Returns
+    -------
+    Validation
 
     Examples
     --------
     >>> import trackless as tl
     >>> model = tl.models.reference()
-    >>> data = tl.simulate(model, runs=200, step=1e-3)
-    >>> fitted = tl.SelfTest(model.external_basis, model.interaction_basis, sigma=1.0).fit(data)
-    >>> errors = tl.gradient_errors(fitted, model, data)
-    >>> errors.external < 0.2 and errors.interaction < 0.2
-    True
+    >>> data = tl.simulate(model, runs=150, step=1e-3)
+    >>> fitted = tl.SelfTest(model.external_basis, model.interaction_basis, sigma=1.0, quadrature="auto").fit(data)
+    >>> checked = tl.validate(fitted, data, replicates=49)
+    >>> checked.passed, checked.comparison.best
+    (True, 'the fit')
     """
-    explored = snapshots if isinstance(snapshots, Exploration) else explore(snapshots)
-    return GradientErrors(
-        _by_kinds(fitted.external_, model.external, explored, "external"),
-        _by_kinds(fitted.interaction_, model.interaction, explored, "interaction"),
-    )
+    if not isinstance(snapshots, Snapshots):
+        raise InputError(f"validate: expected Snapshots, got {type(snapshots).__name__}; wrap arrays in tl.Snapshots")
+    if not hasattr(fitted, "sigma_"):
+        raise InputError("validate: expected a fitted estimator; call fit first")
+    _check_alike(fitted, snapshots)
+    seen_before = getattr(fitted, "fingerprint_", None) == snapshots.fingerprint()
+    part = (HELD_OUT if seen_before else 0.0) if held_out == "auto" else float(held_out)
+    if not 0 <= part < 1:
+        raise InputError(f"held_out: expected a part between 0 and 1, or 'auto', got {held_out!r}")
+    snapshots = snapshots.without_gaps(getattr(fitted, "max_gap_", None))
+    if part > 0:
+        rest, test, said = _held_out(snapshots, part)
+        tested = _unfitted(fitted).fit(rest)
+    else:
+        tested, test, said = fitted, snapshots, "the fit was tested on these data as it is"
+        if seen_before:
+            said += ", although it has seen them: p-values are too good"
+    sentences = [said]
+    comparison = _compared(fitted, snapshots, sentences)
+    residual = _residuals(tested, test, sentences)
+    predictive = _predicted(tested, test, replicates, seed, sentences)
+    return Validation(comparison, residual, predictive, tuple(sentences))
 
 
-def _by_kinds(fitted: Any, truth: Any, explored: Exploration, role: str) -> float | dict[Any, float]:
-    """The error of one potential, or of those of each kind or pair; one for all particles is that of any kind."""
-    if not isinstance(truth, Mapping) and not isinstance(fitted, Mapping):
-        return _relative(fitted, truth, explored, role)
-    return {
-        key: _relative(
-            one_of(fitted, kinds_of(key)), one_of(truth, kinds_of(key)), explored.of_kinds(kinds_of(key)), role
+def _unfitted(fitted: Any) -> Any:
+    """An estimator with the same settings."""
+    return clone(fitted)
+
+
+def _check_alike(fitted: Any, snapshots: Snapshots) -> None:
+    """Refuse data of another kind."""
+    moments = getattr(fitted, "moments_", None)
+    if moments is not None and moments.dim != snapshots.dim:
+        raise InputError(f"validate: fitted in {moments.dim} dimensions, the data have {snapshots.dim}")
+    for name in ("external_basis_", "interaction_basis_"):
+        species = getattr(getattr(fitted, name, None), "species", None)
+        if species is not None and species != snapshots.species:
+            raise InputError(f"validate: fitted for the species {species}, the data have {snapshots.species}")
+
+
+def _held_out(snapshots: Snapshots, part: float) -> tuple[Snapshots, Snapshots, str]:
+    """What is fitted, what is held out, and a sentence."""
+    if snapshots.runs >= FEWEST_RUNS:
+        rest, test = snapshots.split(fraction=1 - part)
+        return (
+            rest,
+            test,
+            f"an estimator with the same settings, fitted to {rest.runs} runs, tested on {test.runs} others",
         )
-        for key in Potentials(truth if isinstance(truth, Mapping) else fitted)
-    }
+    times = [snapshots.times_of(m) for m in range(snapshots.runs)]
+    cut = float(np.median([t[0] + (1 - part) * (t[-1] - t[0]) for t in times]))
+    rest, test = snapshots.between(-np.inf, cut), snapshots.between(cut, np.inf)
+    return rest, test, f"an estimator with the same settings, fitted up to t = {cut:.4g}, tested on what came later"
 
 
-def _relative(fitted: Potential | None, truth: Potential | None, explored: Exploration, role: str) -> float:
-    if truth is None:
-        return float("nan")
-    if isinstance(truth, RadialPotential) and (fitted is None or isinstance(fitted, RadialPotential)):
-        if fitted is not None and not np.allclose(fitted.origin, truth.origin):
-            return _vector_error(fitted, truth, explored, role)
-        return _radial_error(fitted, truth, explored.reached(role, truth.origin))
-    return _vector_error(fitted, truth, explored, role)
+def _compared(fitted: Any, snapshots: Snapshots, sentences: list[str]) -> Comparison | None:
+    """Held-out losses of the fit and of fits without one of its potentials."""
+    if not isinstance(fitted, SelfTest) or fitted.dynamics == "discrete" or not fitted.moments_.observation.complete:
+        sentences.append("held-out loss: not asked of this kind of fit")
+        return None
+    if fitted.external_ is None or fitted.interaction_ is None:
+        sentences.append("held-out loss: there is only one potential, which cannot be left out")
+        return None
+    part = snapshots[: max(1, LOOKED_AT // usual_length(snapshots))]
+    if fitted.resolution_ is not None and fitted.resolution_.left_out:
+        part = part.between(fitted.resolution_.start, np.inf)
+    settings: dict[str, Any] = {"sigma": fitted.sigma_, "debias": False, "resolve": None}
+    candidates = {"the fit": _unfitted(fitted).set_params(**settings)}
+    for role, name in WITHOUT.items():
+        candidates[name] = _unfitted(fitted).set_params(**settings, **{role: None})
+    try:
+        found = compare(part, candidates)
+    except InputError as error:
+        sentences.append(f"held-out loss: {error}")
+        return None
+    place = {name: k for k, name in enumerate(found.names)}
+    for name in WITHOUT.values():
+        gap = found.scores[place["the fit"]] - found.scores[place[name]]
+        error = max(found.errors[place[name]], found.errors[place["the fit"]])
+        sentences.append(_said(name, gap, error, found))
+    return found
 
 
-def _radial_error(fitted: RadialPotential | None, truth: RadialPotential, distances: NDArray[np.float64]) -> float:
-    grid = np.linspace(distances.min(), distances.max(), GRID)  # the density's smear beyond says nothing of the data
-    density = radial_density(distances, grid)
-    exact = truth.slope(grid)
-    off = exact - (fitted.slope(grid) if fitted is not None else 0.0)
-    return _ratio(np.trapezoid(off**2 * density, grid), np.trapezoid(exact**2 * density, grid))
+def _said(name: str, gap: float, error: float, found: Comparison) -> str:
+    behind = f"{gap:.3g} +- {error:.2g}"
+    if found.clearly("the fit", name):
+        return f"held-out loss: {name} is clearly worse (by {behind})"
+    if found.clearly(name, "the fit"):
+        return f"HELD-OUT LOSS: {name} IS BETTER than the fit (by {-gap:.3g} +- {error:.2g}); leave that potential out"
+    return f"held-out loss: {name} is as good (the fit is ahead by {behind})"
 
 
-def _vector_error(fitted: Potential | None, truth: Potential, explored: Exploration, role: str) -> float:
-    points = explored.displacements if role == "interaction" else explored.positions
-    exact = truth.gradient(points)
-    off = exact - (fitted.gradient(points) if fitted is not None else 0.0)
-    return _ratio((off**2).sum(), (exact**2).sum())
+def _residuals(tested: Any, test: Snapshots, sentences: list[str]) -> ResidualTest | None:
+    if not isinstance(tested, SelfTest) or not tested.can_be_tested(test):
+        sentences.append("residual test: not asked of this kind of fit")
+        return None
+    try:
+        found = tested.residual_test(test, other=True)
+    except InputError as error:
+        sentences.append(f"residual test: {error}")
+        return None
+    sentences.append(f"on data it has not seen {found.sentence}" if found.passed else found.sentence)
+    return found
 
 
-def _ratio(part: ArrayLike, whole: ArrayLike) -> float:
-    if not float(whole) > 0:  # type: ignore[arg-type]
-        raise InputError("gradient errors: the true force is zero wherever the data were; there is no relative error")
-    return float(np.sqrt(float(part) / float(whole)))  # type: ignore[arg-type]
+def _predicted(
+    tested: Any, test: Snapshots, replicates: int, seed: int, sentences: list[str]
+) -> Prediction | None:  # fmt: skip
+    moments = getattr(tested, "moments_", None)
+    if isinstance(tested, LeastSquares) and moments is not None and not moments.observation.complete:
+        sentences.append("prediction: not asked, because not all particles were seen where they are")
+        return None
+    try:
+        found = predict(tested, test, replicates, seed)
+    except InputError as error:
+        sentences.append(f"prediction: not possible ({error})")
+        return None
+    sentences.append(found.sentence)
+    return found

@@ -13,7 +13,11 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.stem)
 def test_example_runs(script, tmp_path):
-    small = {"anisotropic": ["--runs", "40", "--networks", "1"], "colloids_in_water": ["--frames", "100"]}
+    small = {
+        "anisotropic": ["--runs", "40", "--networks", "1"],
+        "colloids_in_water": ["--frames", "100"],
+        "periodic_fluid": ["--runs", "3", "--frames", "20", "--particles", "120"],
+    }
     command = [sys.executable, "-W", "error", str(script), *small.get(script.stem, ["--runs", "40"])]
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr

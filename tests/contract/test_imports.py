@@ -17,7 +17,8 @@ MODULES = {
     for path in sorted(PACKAGE.rglob("*.py"))
 }
 STATISTICS = (
-    "moments", "pieces", "accumulation", "solvers", "estimators", "files", "exporting", "validation", "simulation"
+    "moments", "pieces", "accumulation", "solvers", "estimators", "files", "exporting", "scoring", "validation",
+    "prediction", "simulation",
 )  # fmt: skip
 ABOVE = ("cli", "demo", "plots", "report", "reproduce", "benchmarks")
 
@@ -68,7 +69,8 @@ def test_the_parser_sees_imports():
     [
         "snapshots", "space", "potentials", "shapes", "basis", "tables", "tensor_splines", "exploration", "quadrature",
         "models", "matching", "networks", "species", "mixtures", "by_species", "composition", "spacing", "gaps",
-        "coupling", "prospects", "snapshot_input", "observation", "waves", "_errors", "_threads", "_progress",
+        "coupling", "observables", "prospects", "snapshot_input", "observation", "waves", "_errors", "_threads",
+        "_progress",
     ],
 )  # fmt: skip
 def test_the_ground_floor_knows_nothing_of_statistics(module):

@@ -187,7 +187,7 @@ def test_the_page_has_what_was_computed(tmp_path):
     figure.subplots().plot([0, 1])
     claims = (Claim("It works", True, "1 of 1"), Claim("It flies", False, "0 of 1"))
     section = Section("A title", ("A paragraph.",), (table,), {"picture": figure}, claims)
-    page.write_section(tmp_path, "boundary", section, page.record(61.0, 1.25))
+    page.write_section(tmp_path, "boundary", section, page.record(61.0, 61.0, 1.25))
     text = page.write_page(tmp_path).read_text()
     assert (tmp_path / "numbers.csv").read_text() == "a,b\n1,2\n,x\n"
     assert (tmp_path / "picture.png").stat().st_size > 1000

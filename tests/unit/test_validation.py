@@ -1,104 +1,90 @@
-"""Gradient errors: the paper's metric on cases with known answers."""
-
-from types import SimpleNamespace
+"""validate: what is held out, what is asked, and what is said where something cannot be asked."""
 
 import numpy as np
 import pytest
 
 import trackless as tl
-from trackless.exploration import explore, radial_density
-from trackless.mixtures import Potentials
-from trackless.potentials import Centered, PotentialSum
-from trackless.shapes import Gaussian, Power
+from trackless.plots import validation_figure
 
 MODEL = tl.models.reference()
-DATA = tl.Snapshots(0.6 * np.random.default_rng(0).standard_normal((20, 4, 6, 2)), np.arange(4.0))
+DATA = tl.simulate(MODEL, runs=60, step=1e-3, seed=1)
+FAST = {"replicates": 19}
 
 
-def fit(external, interaction):
-    return SimpleNamespace(external_=external, interaction_=interaction)
+def settings(**changes):
+    usual = {"external": MODEL.external_basis, "interaction": MODEL.interaction_basis, "sigma": 1.0}
+    return tl.SelfTest(**usual | {"quadrature": "auto"} | changes)
 
 
-def test_the_truth_has_no_error():
-    assert tl.gradient_errors(fit(MODEL.external, MODEL.interaction), MODEL, DATA) == (0.0, 0.0)
+@pytest.fixture(scope="module")
+def fitted():
+    return settings().fit(DATA)
 
 
-@pytest.mark.parametrize("model", [MODEL, tl.models.anisotropic()], ids=["radial", "not radial"])
-def test_a_factor_is_its_own_error(model):
-    scaled = (PotentialSum((potential,), (1.3,)) for potential in (model.external, model.interaction))
-    assert tl.gradient_errors(fit(*scaled), model, DATA) == pytest.approx((0.3, 0.3))
+def test_data_of_the_fit_are_held_out_in_part(fitted):
+    checked = tl.validate(fitted, DATA, **FAST)
+    assert "fitted to 42 runs, tested on 18 others" in checked.sentences[0]
+    assert checked.passed
+    assert checked.comparison.best == "the fit"
+    assert checked.predictive.p_value > 0.05
+    assert len(validation_figure(checked).axes) == len(checked.predictive.curves) == 4
 
 
-def test_radial_factor():
-    scaled = fit(1.2 * MODEL.external, 0.5 * MODEL.interaction)
-    errors = tl.gradient_errors(scaled, MODEL, DATA)
-    assert errors.external == pytest.approx(0.2)
-    assert errors.interaction == pytest.approx(0.5)
+def test_other_data_test_the_fit_itself(fitted):
+    other = tl.simulate(MODEL, runs=30, step=1e-3, seed=2)
+    checked = tl.validate(fitted, other, **FAST)
+    assert "as it is" in checked.sentences[0]
+    assert "seen" not in checked.sentences[0]
+    assert checked.passed
+    assert "p-values are too good" in tl.validate(fitted, DATA, held_out=0, **FAST).sentences[0]
 
 
-def test_constants_do_not_matter():
-    shifted = fit(MODEL.external + 7 * Power(0), MODEL.interaction)
-    assert tl.gradient_errors(shifted, MODEL, DATA).external == pytest.approx(0.0, abs=1e-15)
+def test_wrong_noise_and_missing_potentials_are_found():
+    wrong = tl.validate(settings(sigma=1.3).fit(DATA), DATA, **FAST)
+    assert not wrong.passed
+    assert any("DOES NOT" in sentence for sentence in wrong.sentences)
+    lonely = tl.validate(settings(interaction=None).fit(DATA), DATA, **FAST)
+    assert not lonely.passed
+    assert any("only one potential" in sentence for sentence in lonely.sentences)
 
 
-def test_leaving_a_potential_out_is_an_error_of_one():
-    assert tl.gradient_errors(fit(None, None), MODEL, DATA) == pytest.approx((1.0, 1.0))
-    assert tl.gradient_errors(fit(None, None), tl.models.anisotropic(), DATA) == pytest.approx((1.0, 1.0))
+def test_few_runs_are_held_out_in_time():
+    long = tl.simulate(MODEL, runs=2, duration=6.0, step=1e-3, observe_every=2e-2, seed=3)
+    checked = tl.validate(settings().fit(long), long, **FAST)
+    assert "fitted up to t = 4.2" in checked.sentences[0]
+    assert checked.predictive.starts > 15
 
 
-def test_what_the_truth_lacks_has_no_relative_error():
-    trap = tl.Model("trap", MODEL.external_basis, None, (-0.5, 2.0))
-    errors = tl.gradient_errors(fit(MODEL.external, MODEL.interaction), trap, DATA)
-    assert errors.external == 0.0
-    assert np.isnan(errors.interaction)
+def test_a_fit_is_known_again_after_saving(fitted, tmp_path):
+    fitted.save(tmp_path / "fit.trackless")
+    assert tl.load(tmp_path / "fit.trackless").fingerprint_ == DATA.fingerprint()
+    assert DATA[:59].fingerprint() != DATA.fingerprint()
 
 
-def test_radial_error_is_weighted_with_the_explored_density():
-    learnt = MODEL.interaction + 0.5 * Gaussian(1.0, 0.3)
-    distances = explore(DATA).distances
-    r = np.linspace(0.0, distances.max(), 2000)[1:]
-    density = radial_density(distances, r)
-    off = np.sqrt((0.25 * Gaussian(1.0, 0.3).slope(r) ** 2 * density).sum())
-    expected = off / np.sqrt((MODEL.interaction.slope(r) ** 2 * density).sum())
-    assert tl.gradient_errors(fit(MODEL.external, learnt), MODEL, DATA).interaction == pytest.approx(expected, rel=1e-3)
+def test_what_cannot_be_asked_is_said():
+    counts = np.random.default_rng(0).integers(8, 11, (6, 101))
+    flicker = tl.Snapshots(
+        [[DATA.frame(m, i)[: counts[m, i]] for i in range(101)] for m in range(6)], [DATA.times] * 6
+    )  # fmt: skip
+    fitted = tl.SelfTest(
+        tl.RadialFunctions(MODEL.external_basis.functions), None, sigma=1.0, coupling="sum", regularization=0.0
+    ).fit(flicker)
+    checked = tl.validate(fitted, flicker, **FAST)
+    assert checked.predictive is None
+    assert "number of particles changes" in checked.sentences[-1]
+    single = settings(dynamics="discrete").fit(DATA[:20])
+    assert "not asked of this kind" in tl.validate(single, DATA[:20], **FAST).sentences[1]
 
 
-def test_vector_error_is_an_average_over_sampled_points():
-    model = tl.models.anisotropic()
-    learnt = Power(2)  # x_1^2 + x_2^2 in place of x_1^2 + 4 x_2^2
-    x = explore(DATA).positions
-    expected = np.sqrt((36 * x[:, 1] ** 2).sum() / (4 * x[:, 0] ** 2 + 64 * x[:, 1] ** 2).sum())
-    assert tl.gradient_errors(fit(learnt, model.interaction), model, DATA).external == pytest.approx(expected)
-
-
-def test_another_centre_is_an_error_of_the_vector():
-    moved = fit(Centered(MODEL.external, (0.2, 0.0)), MODEL.interaction)
-    assert 0.05 < tl.gradient_errors(moved, MODEL, DATA).external < 2.0
-
-
-def test_many_fits_can_be_scored_on_one_exploration():
-    learnt = fit(1.1 * MODEL.external, MODEL.interaction)
-    assert tl.gradient_errors(learnt, MODEL, explore(DATA)) == tl.gradient_errors(learnt, MODEL, DATA)
-
-
-def test_a_force_that_is_zero_everywhere_has_no_relative_error():
-    nothing = tl.Model("nothing", tl.RadialFunctions([Power(2)]), None, (0.0,))
-    with pytest.raises(tl.InputError, match="true force is zero wherever the data were"):
-        tl.gradient_errors(fit(Power(2), None), nothing, DATA)
-
-
-def test_errors_of_mixtures_are_of_each_kind_on_its_own_density():
-    truth = tl.models.mixture()
-    data = tl.simulate(truth, particles={"a": 3, "b": 4}, runs=30, duration=0.1, step=1e-3)
-    traps = {"a": 1.1 * truth.external["a"], "b": truth.external["b"]}
-    same = fit(Potentials(traps), truth.interaction["a", "b"])
-    errors = tl.gradient_errors(same, truth, data)
-    assert errors.external == pytest.approx({"a": 0.1, "b": 0.0})
-    assert errors.interaction["a", "b"] == 0.0
-    assert errors.interaction["b", "b"] > 0.1  # one Phi for all pairs is held against each
-    r = explore(data).of_kinds(("a", "a")).distances
-    grid = np.linspace(r.min(), r.max(), 2000)
-    density = radial_density(r, grid)
-    exact, off = truth.interaction["a", "a"].slope(grid), truth.interaction["a", "b"].slope(grid)
-    expected = np.sqrt(((exact - off) ** 2 * density).sum() / (exact**2 * density).sum())
-    assert errors.interaction["a", "a"] == pytest.approx(expected, rel=1e-3)
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda fit: tl.validate(fit, np.zeros((2, 3, 4, 2))), "expected Snapshots"),
+        (lambda fit: tl.validate(settings(), DATA), "expected a fitted estimator"),
+        (lambda fit: tl.validate(fit, DATA, held_out=1.5), "between 0 and 1"),
+        (lambda fit: tl.validate(fit, tl.Snapshots(np.zeros((2, 3, 4, 3)), dt=1.0)), "fitted in 2 dimensions"),
+    ],
+)
+def test_wrong_arguments(fitted, call, message):
+    with pytest.raises(tl.InputError, match=message):
+        call(fitted)

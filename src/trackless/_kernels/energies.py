@@ -12,9 +12,9 @@ from trackless._kernels.moments import (
     PARTICLES,
     add_functions,
     in_rows,
+    next_rows,
     scratch_room,
     sizes_of,
-    take_rows,
     transposed,
 )
 from trackless._kernels.pairs import Rows, whole
@@ -144,14 +144,8 @@ def energy_series(points, starts, scales, lengths, families, coef, tests, ahead,
                     x[k, i] = points[starts[s, 0] + i, k]
         left = True
         while left:
-            if large:  # the next rows, of one kind
-                kind, first = rows.kind, rows.end
-                while kind < kinds - 1 and first >= starts[s, kind + 1] - starts[s, 0]:
-                    kind += 1
-                last = min(first + columns - 1, starts[s, kind + 1] - starts[s, 0])
-                rows = take_rows(
-                    kind, first, last, rows.positions, rows.cell_of, rows.start, rows.cells, x, ranges
-                )  # fmt: skip
+            if large:
+                rows = next_rows(rows, starts[s], columns - 1, x, ranges)
             added(families, rows, x, ranges, scale, lengths, columns, force, own_energy, own_diffusion, room)
             drift_of(coef, force, drift)
             if ahead != 0.0:

@@ -87,13 +87,20 @@ def add_functions(
 
 
 @njit
-def take_rows(kind, begin, end, positions, cell_of, start, cells, x, starts):
-    """Particles ``begin`` to ``end``, of one kind, of a sorted snapshot, as the first columns of ``x``."""
-    for k in range(positions.shape[0]):
+def next_rows(rows, kinds, most, x, starts):
+    """The rows that follow ``rows``: at most so many particles of one kind, as the first columns of ``x``.
+
+    Kind a of the snapshot, which is sorted, begins at ``kinds[a]``, counted from ``kinds[0]``.
+    """
+    kind, begin = rows.kind, rows.end
+    while kind < kinds.shape[0] - 2 and begin >= kinds[kind + 1] - kinds[0]:
+        kind += 1
+    end = min(begin + most, kinds[kind + 1] - kinds[0])
+    for k in range(x.shape[0]):
         for i in range(begin, end):
-            x[k, i - begin] = positions[k, i]
+            x[k, i - begin] = rows.positions[k, i]
     starts[kind, 0], starts[kind, 1] = 0, end - begin
-    return Rows(kind, begin, end, positions, cell_of, start, cells)
+    return Rows(kind, begin, end, rows.positions, rows.cell_of, rows.start, rows.cells)
 
 
 @njit
@@ -238,18 +245,12 @@ def accumulate_task(
         s = snapshot_of[begin]
         left = True
         while left:
-            if large:  # the next rows, of one kind
-                kind, first = rows.kind, rows.end
-                while kind < kinds - 1 and first >= starts[s, kind + 1] - starts[s, 0]:
-                    kind += 1
-                particles = min(columns - 1, starts[s, kind + 1] - starts[s, 0] - first)
-                rows = take_rows(
-                    kind, first, first + particles, rows.positions, rows.cell_of, rows.start, rows.cells, x,
-                    batch_start,
-                )  # fmt: skip
+            if large:
+                rows = next_rows(rows, starts[s], columns - 1, x, batch_start)
+                particles = rows.end - rows.begin
                 if follows:
                     for i in range(particles):
-                        copy_step(moved, matched, starts[s, 0] + order[first + i], steps, i)
+                        copy_step(moved, matched, starts[s, 0] + order[rows.begin + i], steps, i)
             add_functions(
                 families, rows, x, batch_start, end - begin, lengths, batch_scale, columns, force, batch_energy,
                 sum_diffusion, sum_pair, scratch,

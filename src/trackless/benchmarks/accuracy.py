@@ -14,10 +14,10 @@ from trackless.basis import RadialFunctions
 from trackless.estimators.self_test import SelfTest
 from trackless.exploration import explore
 from trackless.models import Model
+from trackless.scoring import gradient_errors
 from trackless.shapes import Gaussian, Power
 from trackless.simulation import simulate
 from trackless.snapshots import Snapshots
-from trackless.validation import gradient_errors
 
 Array = NDArray[np.float64]
 

@@ -17,6 +17,7 @@ from trackless.cli.fit import fit
 from trackless.cli.inspect import inspect
 from trackless.cli.reproduce import reproduce
 from trackless.cli.simulate import simulate
+from trackless.cli.validate import validate
 
 app = typer.Typer(
     help="Learn the forces between particles without tracking them.",
@@ -24,7 +25,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (demo, simulate, inspect, fit, export, reproduce, benchmark):
+for command in (demo, simulate, inspect, fit, validate, export, reproduce, benchmark):
     app.command()(command)
 
 

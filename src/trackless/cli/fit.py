@@ -238,9 +238,8 @@ def _print(method: Method, fitted: Any, truth: Any, snapshots: Any, given_sigma:
                 _print_test(test)
             else:
                 console.print(f"- {escape(sentence)}", highlight=False)
-        console.print(
-            f"loss {fitted.loss_:.5g}; the data determine {fitted.posterior_.effective:.0f} parameters", highlight=False
-        )
+        loss = "" if fitted.moments_.observation.masked else f"loss {fitted.loss_:.5g}; "  # there is none with masks
+        console.print(f"{loss}the data determine {fitted.posterior_.effective:.0f} parameters", highlight=False)
         return
     conditions = ", ".join(f"{name} {value:.3g}" for name, value in fitted.condition_numbers_.items())
     console.print(f"loss {fitted.loss_:.5g}, ridge {fitted.lambda_:.3g}, condition numbers: {conditions}")

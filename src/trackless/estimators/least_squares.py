@@ -72,6 +72,7 @@ class LeastSquares(Saving, ABC):
         self._check_settings()
         data, prepared = self._prepared(X) if isinstance(X, Snapshots) else (X, self._unprepared(X))
         vars(self).update(prepared)
+        self.fingerprint_ = X.fingerprint() if isinstance(X, Snapshots) else None
         moments, self.explored_ = self._moments(data)
         self._learn(moments)
         if isinstance(data, Snapshots):

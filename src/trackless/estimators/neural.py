@@ -171,6 +171,7 @@ class NeuralSelfTest(Saving):
         for name in [name for name in vars(self) if name.endswith("_")]:  # of an earlier fit
             delattr(self, name)
         vars(self).update(learnt)
+        self.fingerprint_ = X.fingerprint() if isinstance(X, Snapshots) else None
         self._set_potentials()
         return self
 

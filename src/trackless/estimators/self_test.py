@@ -99,6 +99,8 @@ class SelfTest(LeastSquares):
         Where V was found to be centred, if that was asked (``center="fit"``).
     max_gap_ : float or None
         Longest interval that :func:`trackless.fit` integrated over, where it split runs.
+    fingerprint_ : str or None
+        Of the snapshots (``Snapshots.fingerprint``), to know them again.
     findings_ : Findings
         What :func:`trackless.fit` decided (only of its fits).
 

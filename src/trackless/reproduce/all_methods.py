@@ -17,8 +17,8 @@ from trackless.reproduce.protocol import BOUNDARY, Context, Part, metric_of, mod
 from trackless.reproduce.recovery import fits_of
 from trackless.reproduce.recovery import parts as curve_parts
 from trackless.reproduce.sections import Claim, Section, Table
+from trackless.scoring import gradient_errors
 from trackless.simulation import simulate
-from trackless.validation import gradient_errors
 
 TITLE = "All methods with Gaussian RBFs (Figure 7)"
 INTERVAL = 1e-2

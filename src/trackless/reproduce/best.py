@@ -22,13 +22,14 @@ from trackless.models import Model
 from trackless.moments import Moments
 from trackless.reproduce.pool import GROUP
 from trackless.reproduce.protocol import Context, Part, closed_on_metric, metric_of, model_of, seed_of
+from trackless.scoring import gradient_errors
 from trackless.simulation import simulate
 from trackless.snapshots import Snapshots
-from trackless.validation import gradient_errors
 
 Array = NDArray[np.float64]
 COARSE = 0.05  # intervals from which on bias is removed by simulation
 TOO_STIFF = ("smoothness", "singularity")  # models for which that takes ten minutes a set
+DRAWN = 1e-2  # interval whose first trial is drawn
 STEP = 1e-3  # of accurate simulations, which take smaller ones where forces ask for it
 
 
@@ -112,6 +113,23 @@ def fit_door(data: Snapshots) -> SelfTest:
     return fit(data, sigma=1.0, external="radial", interaction="radial")
 
 
+def drawn_keys(name: str) -> tuple[str, str]:
+    """Under which both fits are kept: with the true functions, and without."""
+    return f"curves-{name}-oracle", f"curves-{name}-door"
+
+
+def drawn_fits(context: Context, name: str) -> tuple[SelfTest, SelfTest]:
+    """Both fits of the first trial at the interval that is drawn."""
+    oracle, door = keys = drawn_keys(name)
+
+    def computed() -> dict[str, SelfTest]:
+        data = accurate_trial(context, name, DRAWN, 0)
+        return {oracle: fit_oracle(model_of(name), data, DRAWN), door: fit_door(data)}
+
+    found = context.store.results(list(keys), computed)
+    return found[oracle], found[door]
+
+
 def _key(name: str, dt: float, trial: int) -> str:
     return f"best-{name}-{dt:g}-{trial:02d}"
 
@@ -135,6 +153,8 @@ def _fitted(context: Context, name: str, dt: float, trial: int) -> dict[str, Arr
     if dt <= context.protocol.step:  # as for the paper's networks
         return errors | {"door": nothing, "covered": nothing}
     door = fit_door(data)
+    if (dt, trial) == (DRAWN, 0):
+        context.store.results(list(drawn_keys(name)), lambda: dict(zip(drawn_keys(name), (oracle, door), strict=True)))
     covered = []
     for role, potential, truth in (
         ("external", door.external_, model.external),

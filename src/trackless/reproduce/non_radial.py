@@ -15,9 +15,9 @@ from trackless.plots import contour_row
 from trackless.reproduce.protocol import Context, Part, model_of, seed_of
 from trackless.reproduce.published import published
 from trackless.reproduce.sections import Claim, Section, Table, pm
+from trackless.scoring import gradient_errors
 from trackless.simulation import simulate
 from trackless.snapshots import Snapshots
-from trackless.validation import gradient_errors
 
 TITLE = "Potentials that are not radial (Figure 5)"
 STEP = 1e-3  # of the simulation and between snapshots, as in the paper

@@ -49,8 +49,11 @@ def peak_memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
-def record(seconds: float, memory: float) -> dict[str, Any]:
-    """When, with which code, on what machine, for how long, with how much memory (GB)."""
+def record(seconds: float, own: float, memory: float) -> dict[str, Any]:
+    """When, with which code, on what machine, for how long, with how much memory (GB).
+
+    ``own`` seconds were not spent for experiments before it.
+    """
     there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return {
         "date": date.today().isoformat(),
@@ -58,6 +61,7 @@ def record(seconds: float, memory: float) -> dict[str, Any]:
         "commit": _commit(),
         "machine": f"{os.cpu_count()} cores, {there:.0f} GB",
         "minutes": round(seconds / 60, 1),
+        "own minutes": round(own / 60, 1),
         "peak memory": round(memory, 1),
     }
 
@@ -109,7 +113,7 @@ def _in_short(sections: list[dict[str, Any]]) -> list[str]:
         if counts:
             number, total = np.sum(counts, axis=0).tolist()
             lines.append(f"- {said.format(number=number, total=total, share=f'{number / max(total, 1):.0%}')}")
-    minutes = sum(section["about"]["minutes"] for section in sections)
+    minutes = sum(section["about"]["own minutes"] for section in sections)
     memory = max((section["about"]["peak memory"] for section in sections), default=0.0)
     machine = ", ".join({section["about"]["machine"]: None for section in sections})
     lines.append(f"- Computed in {minutes / 60:.1f} hours on {machine}; peak memory {memory:.1f} GB.")

@@ -20,7 +20,7 @@ from trackless.estimators.sinkhorn import SinkhornMLE
 from trackless.matching import Matching, Tally
 from trackless.moments import Moments
 from trackless.reproduce.protocol import Context, Part, chunks, closed_on_metric, metric_of, model_of, seed_of
-from trackless.validation import gradient_errors
+from trackless.scoring import gradient_errors
 
 METHODS = ("labeled", "self_test", "sinkhorn")
 GROUP = 10  # runs whose moments are kept together

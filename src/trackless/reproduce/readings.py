@@ -12,18 +12,23 @@ from trackless.estimators.labeled import LabeledMLE
 from trackless.reproduce.pool import METHODS, pool_errors, score_parts
 from trackless.reproduce.protocol import Context, Part, metric_of, model_of, seed_of
 from trackless.reproduce.published import AGREES, published
+from trackless.scoring import gradient_errors
 from trackless.simulation import simulate
 from trackless.snapshots import Snapshots
-from trackless.validation import gradient_errors
 
 Array = NDArray[np.float64]
 LATE = 1e-3  # a start that leaves out how particles on top of each other fly apart
 SEEN_LATE = {"smoothness": ("self_test",), "singularity": METHODS}
 """models, and methods, that are also looked at from there on"""
 ROLES = ("external", "interaction")
-SHARED = ("reference", "smoothness", "conditioning")  # models whose matched particles are looked at again
-EPSILON = 0.01  # a regularisation that does not depend on the interval
-RUNS = 1000
+SHARED = {
+    "reference": ((0.01, 0.1),),
+    "smoothness": ((0.01, 0.1),),
+    "conditioning": ((0.01, 0.1), (0.05, 0.1), (0.01, 1e-3), (0.05, 1e-3)),
+}
+"""models whose matched particles are looked at again: with which regularisation, and at which interval"""
+RUNS, PAIRS = 1000, 400_000  # at most so many runs, and pairs of snapshots
+CHUNK = 10_000  # pairs of snapshots that are worked on together
 SWEEPS, CLOSE = 500, 1e-3  # of transport plans: most, and deviation of their sums that is good enough
 
 
@@ -32,9 +37,13 @@ def reading_parts(context: Context, *names: str) -> list[Part]:
     if context.quick:
         return []
     shared = [
-        Part(f"{name}: shared partners", context.store.has(_key(name)), partial(shared_errors, context, name))
+        Part(
+            f"{name}, dt = {dt:g}: shared partners, {epsilon:g}",
+            context.store.has(_key(name, epsilon, dt)),
+            partial(shared_errors, context, name, epsilon, dt),
+        )
         for name in names
-        if name in SHARED
+        for epsilon, dt in SHARED.get(name, ())
     ]
     return [*score_parts(context, *(name for name in names if name in SEEN_LATE), start=LATE), *shared]
 
@@ -50,9 +59,10 @@ def reasons_of(context: Context, table: str, *names: str) -> dict[tuple[str, str
     return reasons
 
 
-def shared_errors(context: Context, name: str) -> dict[str, Array]:
-    """Errors in % (2,) at the coarsest interval, if every particle goes to its most likely partner."""
-    return context.store.arrays(_key(name), partial(_followed, context, name))
+def shared_errors(context: Context, name: str, epsilon: float, dt: float) -> Array:
+    """Errors in % (2,) if every particle goes to its most likely partner."""
+    found = context.store.arrays(_key(name, epsilon, dt), partial(_followed, context, name, epsilon, dt))
+    return found["errors"]
 
 
 def most_likely(before: Array, after: Array, epsilon: float) -> NDArray[np.int64]:
@@ -77,12 +87,13 @@ def most_likely(before: Array, after: Array, epsilon: float) -> NDArray[np.int64
     return (columns[:, None] - cost).argmax(axis=2)
 
 
-def _followed(context: Context, name: str) -> dict[str, Array]:
-    model, dt = model_of(name), max(context.protocol.intervals)
+def _followed(context: Context, name: str, epsilon: float, dt: float) -> dict[str, Array]:
+    model, runs = model_of(name), min(RUNS, round(PAIRS * dt))
     step, seed = context.protocol.step, seed_of("pool", name, 0)
-    paths = simulate(model, runs=min(RUNS, context.protocol.runs), step=step, observe_every=dt, seed=seed).positions
+    paths = simulate(model, runs=runs, step=step, observe_every=dt, seed=seed).positions
     before, after = (x.reshape(-1, *x.shape[2:]) for x in (paths[:, :-1], paths[:, 1:]))
-    partner = most_likely(before, after, EPSILON)
+    chunks = range(0, len(before), CHUNK)
+    partner = np.concatenate([most_likely(before[k : k + CHUNK], after[k : k + CHUNK], epsilon) for k in chunks])
     moved = np.take_along_axis(after, partner[..., None], axis=1)
     pairs = Snapshots(np.stack([before, moved], axis=1), [0.0, dt], labeled=True)
     fitted = LabeledMLE(model.external_basis, model.interaction_basis).fit(pairs)
@@ -109,19 +120,22 @@ def _late(context: Context, table: str, name: str) -> dict[str, str]:
 
 
 def _shared(context: Context, table: str, name: str) -> str:
-    dt = max(context.protocol.intervals)
-    ours = " / ".join(f"{e:.1f}" for e in shared_errors(context, name)["errors"])
-    theirs = [
-        published(table, role, model=name, method="sinkhorn", interval=dt) for role in ("external", "interaction")
-    ]
+    said = []
+    for dt in sorted({dt for _, dt in SHARED[name]}):
+        ours = [
+            " / ".join(f"{e:.1f}" for e in shared_errors(context, name, epsilon, dt)) + f" with {epsilon:g}"
+            for epsilon, other in SHARED[name]
+            if other == dt
+        ]
+        theirs = [published(table, role, model=name, method="sinkhorn", interval=dt) for role in ROLES]
+        paper = " / ".join(f"{p.mean:g}" for p in theirs if p is not None)
+        said.append(f"at dt = {dt:g} {' and '.join(ours)}, where the paper has {paper}")
     return (
         "The paper does not say how a transport plan becomes pairs, nor its regularisation (ours: the most likely "
         f"permutation, 2 sigma^2 dt). If every particle of the {name} model goes to its most likely partner, which two "
-        f"may share, with a regularisation of {EPSILON:g}, ours are {ours} at dt = {dt:g}, where the paper has "
-        + " / ".join(f"{p.mean:g}" for p in theirs if p is not None)
-        + "."
+        f"may share, ours depend on the regularisation: {'; '.join(said)}."
     )
 
 
-def _key(name: str) -> str:
-    return f"shared-partners-{name}"
+def _key(name: str, epsilon: float, dt: float) -> str:
+    return f"shared-partners-{name}-{epsilon:g}-{dt:g}"

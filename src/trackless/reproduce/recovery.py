@@ -8,30 +8,24 @@ from matplotlib.figure import Figure
 
 from trackless.estimators.self_test import SelfTest
 from trackless.plots import slope
-from trackless.reproduce.best import accurate_trial, fit_door, fit_oracle
+from trackless.reproduce.best import DRAWN, drawn_fits, drawn_keys
 from trackless.reproduce.protocol import BOUNDARY, Context, Part, metric_of, model_of
 from trackless.reproduce.sections import Section
 
 TITLE = "Recovered interactions of the boundary models (Figure 6)"
-INTERVAL = 1e-2
 
 
 def parts(context: Context) -> list[Part]:
     return [
-        Part(f"{name}: curves", context.store.has(*_keys(name)), partial(fits_of, context, name)) for name in BOUNDARY
+        Part(f"{name}: curves", context.store.has(*drawn_keys(name)), partial(fits_of, context, name))
+        for name in BOUNDARY
     ]
 
 
 def fits_of(context: Context, name: str) -> dict[str, SelfTest]:
     """The first trial at its best, with and without the true functions."""
-    oracle, door = _keys(name)
-
-    def computed() -> dict[str, SelfTest]:
-        data = accurate_trial(context, name, INTERVAL, 0)
-        return {oracle: fit_oracle(model_of(name), data, INTERVAL), door: fit_door(data)}
-
-    found = context.store.results([oracle, door], computed)
-    return {"true functions": found[oracle], "tl.fit": found[door]}
+    oracle, door = drawn_fits(context, name)
+    return {"true functions": oracle, "tl.fit": door}
 
 
 def section(context: Context) -> Section:
@@ -44,11 +38,7 @@ def section(context: Context) -> Section:
         axis.set_title(name.replace("_", " "))
     axes[0].legend(frameon=False, fontsize=8)
     text = (
-        f"One trial of each model at dt = {INTERVAL:g}: the estimate with the true functions, and that of `tl.fit`, "
+        f"One trial of each model at dt = {DRAWN:g}: the estimate with the true functions, and that of `tl.fit`, "
         "which knows none, with its 95 % band. The shaded hill is the density of pair distances.",
     )
     return Section(TITLE, text, (), {"recovery": result})
-
-
-def _keys(name: str) -> tuple[str, str]:
-    return f"curves-{name}-oracle", f"curves-{name}-door"

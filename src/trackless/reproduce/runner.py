@@ -85,11 +85,19 @@ def _finish(name: str, context: Context, folder: Path, done: Callable[[str], Any
     start = time.perf_counter()
     with _progress.shown_by(None):
         section = module.section(context)
-    spent = [cost for part in module.parts(context) if (cost := _spent(context).get(part.name)) is not None]
-    seconds = sum(cost[0] for cost in spent) + time.perf_counter() - start
-    write_section(folder, name, section, record(seconds, max([cost[1] for cost in spent] + [peak_memory()])))
+    drawing = time.perf_counter() - start
+    spent = {part: cost for part in _parts_of(name, context) if (cost := _spent(context).get(part)) is not None}
+    seconds = sum(cost[0] for cost in spent.values()) + drawing
+    earlier = {part for other in EXPERIMENTS[: EXPERIMENTS.index(name)] for part in _parts_of(other, context)}
+    own = sum(cost[0] for part, cost in spent.items() if part not in earlier) + drawing
+    memory = max([cost[1] for cost in spent.values()] + [peak_memory()])
+    write_section(folder, name, section, record(seconds, own, memory))
     write_page(folder)
     done(f"{name}: {section.title} ({seconds / 60:.1f} minutes)")
+
+
+def _parts_of(name: str, context: Context) -> list[str]:
+    return [part.name for part in _module(name).parts(context)]
 
 
 def _note(context: Context, name: str, seconds: float) -> None:

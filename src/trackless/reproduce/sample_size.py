@@ -21,8 +21,8 @@ from trackless.reproduce.pool import GROUP, estimator, pool_moments, pool_parts
 from trackless.reproduce.protocol import Context, Part, chunks, closed_on_metric, metric_of, model_of, seed_of
 from trackless.reproduce.published import AGREES, Published, published
 from trackless.reproduce.sections import Claim, Section, Table, pm
+from trackless.scoring import gradient_errors
 from trackless.simulation import simulate
-from trackless.validation import gradient_errors
 
 TITLE = "Errors against the number of runs (Table 6, Figure 2)"
 Array = NDArray[np.float64]

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from trackless.estimators.neural import NeuralSelfTest
 from trackless.reproduce.protocol import Context, Part, metric_of, model_of, seed_of
+from trackless.scoring import gradient_errors
 from trackless.simulation import simulate
-from trackless.validation import gradient_errors
 
 Array = NDArray[np.float64]
 
