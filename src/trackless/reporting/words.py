@@ -1,0 +1,46 @@
+"""Sentences as a page shows them: symbols instead of their names, escaped."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+SYMBOLS = (
+    (r"\bsigma\^2\b(?!=)", "σ²"),
+    (r"\bsigma\b(?!\^)(?!=)", "σ"),  # sigma='diagonal' is something to type
+    (r"\bPhi\b", "Φ"),
+    (r"(?<=[VΦ])'", "′"),
+    (r"\+-", "±"),
+    (r"(?<=\d)%", " %"),
+)
+
+
+def text(words: object) -> str:
+    """Words of whatever origin, so that a browser shows them and does nothing else with them.
+
+    Examples
+    --------
+    >>> text("<script>alert('a & b')</script>")
+    '&lt;script&gt;alert(&#x27;a &amp; b&#x27;)&lt;/script&gt;'
+    """
+    readable = str(words).encode("utf-8", "replace").decode()  # file names may hold bytes that are no text
+    return escape(re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", "", readable))
+
+
+def sentence(words: str) -> str:
+    """What a fit said, as a sentence with symbols; escaped.
+
+    Examples
+    --------
+    >>> sentence("sigma = 1.01 +- 0.02, Phi' is known")
+    'σ = 1.01 ± 0.02, Φ′ is known.'
+    >>> sentence("there is an interaction: Bayes factor 10^69 against none")
+    'There is an interaction: Bayes factor 10⁶⁹ against none.'
+    """
+    for pattern, symbol in SYMBOLS:
+        words = re.sub(pattern, symbol, words)
+    words = re.sub(r"\b10\^(-?\d+)", lambda found: f"10{found[1].translate(RAISED)}", words).strip()
+    if not words.startswith("σ"):
+        words = words[:1].upper() + words[1:]
+    return text(words if words.endswith((".", "!", "?")) else f"{words}.")
