@@ -27,7 +27,7 @@ LEVELS = 16  # accurate steps are the largest one halved at most this often
 
 
 def slope_table(
-    potential: Potential | None, dim: int, reach: float, spread: float, step: float, scale: float
+    potential: Potential | None, dim: int, reach: float, spread: float, step: float, scale: float, adaptive: bool = True
 ) -> SlopeTable | TensorPotential:
     """A potential for the simulation kernel; ``reach`` is a typical largest distance.
 
@@ -39,6 +39,8 @@ def slope_table(
         The largest step; the table says where a smaller one is needed.
     scale : float
         Factor of the force (coupling).
+    adaptive : bool
+        Whether steps follow the forces; if not, nobody asks the table where they are safe, which takes time to find out.
     """
     if isinstance(potential, TensorSpline):
         cells = np.array(potential.coef.shape) - 3
@@ -58,6 +60,8 @@ def slope_table(
     middle = np.sqrt(0.5 * (edges[1:] + edges[:-1]))
     safe = [
         _safe_steps(member, reach / min(stretch), spread / min(stretch), step, scale / min(stretch) ** 2)(middle)
+        if adaptive
+        else np.full(len(middle), step)
         for stretch, member in groups
     ]
     unfelt = ENDED * spread / np.sqrt(step) / scale

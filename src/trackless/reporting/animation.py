@@ -72,7 +72,7 @@ def _extent(snapshots: Snapshots, run: int, length: int, stride: int, thin: int)
         said += f", every {_ordinal(thin)} particle"
     if snapshots.dim > 2:
         said += f", the first two of {snapshots.dim} coordinates"
-    return said + "."
+    return said + (". Time goes down, the line is now." if snapshots.dim == 1 else ".")
 
 
 def _ordinal(number: int) -> str:

@@ -93,19 +93,17 @@ def measures(fitted: Any, snapshots: Snapshots, explored: Exploration) -> list[M
         sample = explored.of_kinds(kinds).distances
         if len(sample):
             far = min(float(np.quantile(sample, FARTHEST)), half_box(box), WIDE * (cutoff_of(potential) or np.inf))
-            of = f"pairs of {in_words(kinds)}" if kinds else "all pairs"
-            label = f"Pair correlation g(r), {of}" if box is not None else f"Distances between particles, {of}"
-            words = ("distance r", "g(r)") if box is not None else ("distance r", "density")
+            of = f" of {in_words(kinds)}" if kinds else ""
+            label = f"Pair distances{of}" if box is None else f"Pair correlation{of}"
+            words = "distance between particles r", "density" if box is None else "g(r)"
             found.append(Measure(label, *words, np.linspace(0.0, far, BINS + 1), kinds, names, None, box))
     for kinds, potential in listed(fitted.external_) if box is None else []:
         own = explored.of_kinds(kinds)
         origin = getattr(potential, "origin", None)  # of radial ones
         center = np.zeros(snapshots.dim) + (own.mean if origin is None else origin)
         far = float(np.quantile(own.radii(center), FARTHEST))
-        whose = in_words(kinds) if kinds else "all particles"
-        middle = "the mean position" if origin is None else "the centre of V"
+        middle = "mean position" if origin is None else "centre"
+        label = f"Distances from the {middle}" + (f", {in_words(kinds)}" if kinds else "")
         edges = np.linspace(0.0, far, BINS + 1)
-        found.append(
-            Measure(f"Distances from {middle}, {whose}", "distance |x|", "density", edges, kinds, names, center, box)
-        )
+        found.append(Measure(label, f"distance from the {middle} |x|", "density", edges, kinds, names, center, box))
     return [measure for measure in found if measure.edges[-1] > 0]

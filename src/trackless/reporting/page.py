@@ -39,7 +39,7 @@ def page(content: dict[str, Any]) -> str:
     drawn = {name: content[name] for name in ("potentials", "comparisons", "animation")}
     return Template(_asset("report.html")).substitute(
         title=text(content["title"]),
-        source=text(", ".join(content["source"])),
+        source=_source(content["title"], content["source"]),
         policy=f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}",
         style=style,
         script=script,
@@ -69,6 +69,13 @@ def _asset(name: str) -> str:
 
 def _hash(inline: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(inline.encode()).digest()).decode()}'"
+
+
+def _source(title: str, names: list[str]) -> str:
+    """Where the data are from, unless the title says it already."""
+    if not names or (len(names) == 1 and names[0] in title):
+        return ""
+    return f'<p class="source">Data: {text(", ".join(names))}</p>\n'
 
 
 def _equation(coupling: str, external: bool, interaction: bool) -> str:

@@ -16,23 +16,27 @@ from numpy.typing import NDArray
 from trackless import _progress
 from trackless._errors import InputError
 from trackless.exploration import Exploration
+from trackless.mixtures import listed
 from trackless.networks import RadialNetwork
-from trackless.potentials import Centered, PiecewiseCubic
+from trackless.potentials import Centered, PiecewiseCubic, RadialPotential
 from trackless.reporting.distances import measures
 from trackless.simulation import simulate
 from trackless.snapshots import EVEN, Snapshots
 from trackless.space import wrap
 from trackless.tables import tabulated
+from trackless.uncertainty import cutoff_of
 
 Array = NDArray[np.float64]
 SECONDS = 5.0  # after which no further simulation is begun
-STEPS = 10  # of the simulation between two snapshots, at least; accurate steps are smaller where forces are stiff
-FIRST_WORK, GROWTH = 16.0, 8.0  # intervals simulated at first, and how quickly they become more
+STEPS = 20  # of the simulation between two snapshots
+STIFF = 0.2  # a step times a second derivative, beyond which steps follow the forces
+FIRST_WORK, GROWTH = 4.0, 8.0  # intervals simulated at first, and how quickly they become more
 MOST_PIECES, FEWEST_PIECES = 64, 16  # few runs are cut into several pieces
 SHORTEST = 8  # snapshots of a piece that was cut
 BATCHES = (4, 8, 16)  # pieces simulated together at first; then all others
 FEW_PATHS = 24  # below, pieces are simulated several times
 MOST_LOOKS, MOST_POINTS = 10, 200_000  # snapshots of a piece, and particles in all, whose distances are counted
+GRID = 1000  # distances or places at which stiffness is looked for
 FAR, FINEST_TIP = 2.0, 4096  # tables of networks end at so many explored ranges, and have at most so many cells
 FINEST = 1000  # simulated snapshots, where observed times are irregular
 
@@ -89,13 +93,14 @@ def path(fitted: Simulated, start: Snapshots, times: Array, clock: Clock, stride
     every, marks = _marks(times)
     single_steps = fitted.dynamics == "discrete"
     step = every / (stride if single_steps else stride * STEPS)
+    accurate = not single_steps and fitted.stiffness * step > STIFF
     first = np.stack([np.asarray(start.frame(m, 0), float) for m in range(start.runs)])
     found, now, done = [np.repeat(wrap(first, start.box)[:, None], (marks == 0).sum(), axis=1)], start, 0
     while done < marks[-1] and clock.left > 0:
         ahead, begun = min(clock.intervals(start.runs), int(marks[-1]) - done), time.monotonic()
         shown = simulate(
             fitted, initial=now, runs=start.runs, duration=ahead * every, observe_every=every,
-            step=step, accurate=not single_steps, seed=seed + done,
+            step=step, accurate=accurate, seed=seed + done,
         )  # fmt: skip
         found.append(np.asarray(shown.positions)[:, marks[(marks > done) & (marks <= done + ahead)] - done])
         now, done = shown.between(float(shown.times[-1]), np.inf), done + ahead
@@ -128,7 +133,7 @@ def predict(fitted: Any, snapshots: Snapshots, explored: Exploration, simulated:
     >>> data = tl.simulate(tl.models.reference(), runs=20, duration=0.2, step=1e-3)
     >>> fitted = tl.SelfTest(external=tl.RadialSplines(4), sigma=1.0).fit(data)
     >>> [one["label"] for one in predict(fitted, data, Exploration(data), simulated=False).comparisons]
-    ['Distances between particles, all pairs', 'Distances from the centre of V, all particles']
+    ['Pair distances', 'Distances from the centre']
     """
     pieces, said = _pieces(snapshots), []
     looks = _looks(pieces)
@@ -214,6 +219,8 @@ class Simulated(NamedTuple):
     sigma_: Any
     coupling: str
     dynamics: str
+    stiffness: float
+    """largest second derivative where the data were"""
 
 
 def as_simulated(fitted: Any, explored: Exploration) -> Simulated:
@@ -221,8 +228,24 @@ def as_simulated(fitted: Any, explored: Exploration) -> Simulated:
     external, interaction = (
         _tabulated(getattr(fitted, f"{role}_"), FAR * explored.farthest(role)) for role in ("external", "interaction")
     )
+    stiffness = max((_stiffness(fitted, role, explored) for role in ("external", "interaction")), default=0.0)
     dynamics = getattr(fitted, "dynamics", "continuous")
-    return Simulated(external, interaction, fitted.sigma_, getattr(fitted, "coupling", "mean"), dynamics)
+    return Simulated(external, interaction, fitted.sigma_, getattr(fitted, "coupling", "mean"), dynamics, stiffness)
+
+
+def _stiffness(fitted: Any, role: str, explored: Exploration) -> float:
+    """The largest second derivative of the potentials of a role, at distances or places that most data had."""
+    largest = 0.0
+    for kinds, potential in listed(getattr(fitted, f"{role}_")):
+        own = explored.of_kinds(kinds)
+        if isinstance(potential, RadialPotential):
+            low, high = np.quantile(own.reached(role, potential.origin, cutoff_of(potential)), [0.001, 0.999])
+            bends = np.diff(potential.slope(np.linspace(low, high, GRID))) / ((high - low) / (GRID - 1))
+        else:
+            places = own.positions if role == "external" else own.displacements
+            bends = potential.laplacian(places[:: max(1, len(places) // GRID)])
+        largest = max(largest, float(np.abs(bends).max()))
+    return largest
 
 
 def _tabulated(potential: Any, far: float) -> Any:

@@ -37,10 +37,13 @@ def sentence(words: str) -> str:
     'σ = 1.01 ± 0.02, Φ′ is known.'
     >>> sentence("there is an interaction: Bayes factor 10^69 against none")
     'There is an interaction: Bayes factor 10⁶⁹ against none.'
+    >>> sentence("p = 2e-05")
+    'P = 2 × 10⁻⁵.'
     """
     for pattern, symbol in SYMBOLS:
         words = re.sub(pattern, symbol, words)
     words = re.sub(r"\b10\^(-?\d+)", lambda found: f"10{found[1].translate(RAISED)}", words).strip()
+    words = re.sub(r"(?<=\d)e([+-]\d\d+)\b", lambda found: f" × 10{str(int(found[1])).translate(RAISED)}", words)
     if not words.startswith("σ"):
         words = words[:1].upper() + words[1:]
     return text(words if words.endswith((".", "!", "?")) else f"{words}.")

@@ -31,6 +31,10 @@ class Movie {
     return this.content.times.length - 1;
   }
 
+  time(index) {
+    return `t = ${String(Number(this.content.times[index].toPrecision(5))).replace("-", "−")}`;
+  }
+
   play() {
     if (this.index >= this.last) this.index = 0;
     this.playing = true;
@@ -65,7 +69,7 @@ class Movie {
 
   show(index) {
     this.index = index;
-    const time = `t = ${written(this.content.times[index], 4)}`;
+    const time = this.time(index);
     if (this.slider) {
       this.slider.value = index;
       this.slider.setAttribute("aria-valuetext", time);
@@ -81,7 +85,7 @@ class Movie {
       const frames = this.content[canvas.dataset.frames];
       const there = frames.counts[Math.min(this.index, frames.counts.length - 1)].reduce((a, b) => a + b, 0);
       const kind = canvas.dataset.frames === "observed" ? "Observed" : "Simulated";
-      canvas.setAttribute("aria-label", `${kind} positions of ${there} particles at t = ${written(this.content.times[this.index], 4)}`);
+      canvas.setAttribute("aria-label", `${kind} positions of ${there} particles at ${this.time(this.index)}`);
     }
   }
 
@@ -122,7 +126,7 @@ class Movie {
     const inset = 14;
     const row = (index) => inset + ((height - 2 * inset) * index) / Math.max(this.last, 1);
     const along = (x) => inset + ((width - 2 * inset) * x) / FINE;
-    frames.positions.forEach((frame, index) => this.dots(brush, frames.counts[index], (k) => [along(frame[k]), row(index)], 1, 0.3));
+    frames.positions.forEach((frame, index) => this.dots(brush, frames.counts[index], (k) => [along(frame[k]), row(index)], 1.3, 0.45));
     const index = Math.min(this.index, frames.counts.length - 1);
     brush.strokeStyle = paint("--line");
     brush.beginPath();

@@ -1,6 +1,7 @@
 // Radial potentials with their bands, and densities that were observed and predicted.
 
 const HILL = 0.22; // of the height, for the density of the data
+const HIDING = 4; // times the range of the bulk: more, and the ends of a curve are cut off
 const FLOOR = 1e-4; // of the largest value, where a logarithmic axis ends
 
 /** What is shown of a radial potential: values, bands, and their name. */
@@ -14,12 +15,14 @@ function seen(potential, show) {
   return { values: turned(columns[key]), lower: ends[sign < 0 ? 1 : 0], upper: ends[sign < 0 ? 0 : 1], symbol };
 }
 
-/** The range of values that the bulk of the data sets; few data at the ends must not hide the rest. */
+/** The range of values: that of all, unless few data at the ends would hide what the bulk of them says. */
 function range(potential, shown, show) {
-  const inner = potential.columns.r.map((r, k) => (r >= potential.core[0] && r <= potential.core[1] ? k : -1));
-  const among = inner.filter((k) => k >= 0);
-  const chosen = among.length > 2 ? among : potential.columns.r.map((_, k) => k);
-  const values = chosen.map((k) => shown.values[k]).filter((value) => value !== null);
+  const every = potential.columns.r.map((_, k) => k);
+  const among = every.filter((k) => potential.columns.r[k] >= potential.core[0] && potential.columns.r[k] <= potential.core[1]);
+  const chosen = among.length > 2 ? among : every;
+  const there = (indices) => indices.map((k) => shown.values[k]).filter((value) => value !== null);
+  const span = (values) => Math.max(...values) - Math.min(...values);
+  const values = [...there(span(there(every)) <= HIDING * span(there(chosen)) ? every : chosen)];
   for (const ends of [shown.lower, shown.upper]) {
     const middle = ends ? median(chosen.map((k) => ends[k])) : null;
     if (middle !== null) values.push(middle);
@@ -61,7 +64,7 @@ function drawCurve(holder, potential, state) {
     if (shown.lower) draw(plot.inside, "path", { class: "band", d: between(plot, xs, shown.lower, shown.upper) });
     draw(plot.inside, "path", { class: "line", d: through(plot, xs, shown.values) });
   }
-  return { ...plot, xs, shown, size: logarithmic };
+  return { ...plot, xs, shown, size: logarithmic, even: !across.log };
 }
 
 /** Sizes on a logarithmic axis: broken lines where the value is negative. */
@@ -93,10 +96,10 @@ function drawHill(plot, xs, density) {
 
 function readCurve(potential, plot, k) {
   const value = plot.shown.values[k];
-  const parts = [[`${potential.distance} = ${written(potential.columns.r[k])}   `, false], [`${plot.shown.symbol} = ${written(value)}`, true]];
+  const parts = [[`${potential.distance} = ${written(potential.columns.r[k])}`, false], [`${plot.shown.symbol} = ${written(value)}`, true]];
   if (plot.shown.lower) {
     const [low, high] = [plot.shown.lower[k], plot.shown.upper[k]];
-    parts.push([low === null || high === null ? "   error unknown" : `   95 %: ${written(low)} to ${written(high)}`, false]);
+    parts.push([low === null || high === null ? "error unknown" : `95 %: ${written(low)} to ${written(high)}`, false]);
   }
   return { parts, at: plot.xs[k], value: plot.size ? Math.abs(value) : value };
 }
@@ -116,13 +119,13 @@ function drawComparison(holder, one) {
   xs.forEach((x, k) => {
     if (one.observed[k] !== null) draw(plot.inside, "circle", { class: "point", cx: plot.x.place(x), cy: plot.y.place(one.observed[k]), r: 3 });
   });
-  return { ...plot, xs };
+  return { ...plot, xs, even: true };
 }
 
 function readComparison(one, plot, k) {
-  const parts = [[`${written(one.edges[k])} to ${written(one.edges[k + 1])}   `, false], [`observed ${written(one.observed[k])}`, true]];
+  const parts = [[`near ${written(plot.xs[k])}`, false], [`observed ${written(one.observed[k])}`, true]];
   if (one.predicted) {
-    parts.push([`   predicted ${written(one.predicted[k])} (${written(one.lower[k])} to ${written(one.upper[k])})`, false]);
+    parts.push([`predicted ${written(one.predicted[k])} (${written(one.lower[k])} to ${written(one.upper[k])})`, false]);
   }
   return { parts, at: plot.xs[k], value: one.observed[k] };
 }

@@ -119,7 +119,7 @@ function drawKey(plot, tone, name) {
   for (let k = 0; k < count; k += 1) {
     const top = area.bottom - ((area.bottom - area.top) * (k + 1)) / count;
     const fill = `rgb(${colour((k + 0.5) / count).join(" ")})`;
-    draw(plot.svg, "rect", { x: left, y: top, width: 12, height: (area.bottom - area.top) / count + 0.5, style: null, fill });
+    draw(plot.svg, "rect", { x: left, y: top, width: 12, height: (area.bottom - area.top) / count + 0.5, fill });
   }
   for (const mark of ticks(along, 5)) draw(plot.svg, "text", { x: left + 17, y: along.place(mark.value) + 4 }, mark.text);
   draw(plot.svg, "text", { class: "name symbol", x: left - 4, y: 17 }, name);
@@ -129,7 +129,7 @@ function readMap(potential, state, i, j) {
   const { value, value_half: half } = potential.columns;
   const near = (middle, width) => (width === undefined || width === null ? "" : ` ± ${written(width, 2)}`);
   const at = (name) => potential.columns[name]?.[j][i];
-  const where = [`(${written(potential.x[i])}, ${written(potential.y[j])})   `, false];
+  const where = [`(${written(potential.x[i])}, ${written(potential.y[j])})`, false];
   const letter = potential.letter;
   if (state.show === "potential") return [where, [`${letter} = ${written(value[j][i])}${near(value, half?.[j][i])}`, true]];
   const sign = state.show === "force" ? -1 : 1;

@@ -15,6 +15,8 @@ function wireCurve(figure, one, drawn, read, columns) {
   };
   redraws.push(() => {
     plot = drawn(holder);
+    const [from, to] = plot.even ? [plot.xs[0], plot.xs[plot.xs.length - 1]].map(plot.x.place) : [plot.area.left, plot.area.right];
+    align(slider, plot, from, to);
     point();
   });
   slider.addEventListener("input", point);
@@ -92,7 +94,8 @@ function update() {
   const potential = state.show === "potential";
   for (const input of document.querySelectorAll('.switch input[name="y"]')) input.disabled = potential;
   const sizes = state.y === "log" && !potential ? " Sizes on a logarithmic axis; broken lines are negative values." : "";
-  document.getElementById("shown").textContent = WORDS[state.show] + sizes;
+  const maps = content.potentials.some((one) => one.form === "map") && !potential ? " Maps: colours are sizes, arrows directions." : "";
+  document.getElementById("shown").textContent = WORDS[state.show] + maps + sizes;
   redraw();
 }
 

@@ -92,7 +92,14 @@ function say(element, parts) {
       return node;
     }),
   );
-  return parts.map(([text]) => text).join("");
+  return parts.map(([text]) => text).join(", ");
+}
+
+/** Put a slider below the part of a plot that it moves over. */
+function align(slider, plot, from, to) {
+  const thumb = 9;
+  slider.style.marginLeft = `${((from - thumb) / plot.width) * 100}%`;
+  slider.style.width = `${((to - from + 2 * thumb) / plot.width) * 100}%`;
 }
 
 /** A file made of text, handed to the reader. */
