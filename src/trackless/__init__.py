@@ -35,6 +35,7 @@ _HOME = {
     "models": "models",
     "motion": "waves",
     "read": "files",
+    "report": "reporting",
     "save": "files",
     "set_threads": "_threads",
     "simulate": "simulation",
@@ -69,6 +70,7 @@ __all__ = [
     "models",
     "motion",
     "read",
+    "report",
     "save",
     "set_threads",
     "simulate",
@@ -100,6 +102,7 @@ if TYPE_CHECKING:
     from trackless.moments import Moments as Moments
     from trackless.observation import Observation as Observation
     from trackless.radial_splines import RadialSplines as RadialSplines
+    from trackless.reporting import report as report
     from trackless.simulation import simulate as simulate
     from trackless.snapshots import Snapshots as Snapshots
     from trackless.snapshots import concatenate as concatenate

@@ -40,7 +40,7 @@ def slope_table(
     scale : float
         Factor of the force (coupling).
     adaptive : bool
-        Whether steps follow the forces; if not, nobody asks the table where they are safe, which takes time to find out.
+        Whether steps follow the forces; if not, nobody asks where they are safe, which takes time to find out.
     """
     if isinstance(potential, TensorSpline):
         cells = np.array(potential.coef.shape) - 3

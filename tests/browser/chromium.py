@@ -78,9 +78,16 @@ class Browser:
 
     def look(self, width=1200, height=900, dark=False, still=True):
         """The size of the window (a phone's below 600), and what its owner prefers."""
-        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
-        wishes = {"prefers-color-scheme": "dark" if dark else "light", "prefers-reduced-motion": "reduce" if still else ""}
-        self.send("Emulation.setEmulatedMedia", features=[{"name": name, "value": value} for name, value in wishes.items()])
+        self.send(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
+        )
+        wishes = {
+            "prefers-color-scheme": "dark" if dark else "light",
+            "prefers-reduced-motion": "reduce" if still else "",
+        }
+        self.send(
+            "Emulation.setEmulatedMedia", features=[{"name": name, "value": value} for name, value in wishes.items()]
+        )
 
     def open(self, path):
         """Show a file, and wait until its script has run."""
@@ -105,10 +112,10 @@ class Browser:
 
     def middle_of(self, selector):
         """Where an element is in the window, once it has been scrolled there."""
-        return self.run(
-            f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.scrollIntoView({{block: 'center'}}); "
-            "const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; })()"
-        )
+        element = f"document.querySelector({json.dumps(selector)})"
+        self.run(f"{element}.scrollIntoView({{block: 'center'}})")
+        box = self.run(f"{element}.getBoundingClientRect().toJSON()")
+        return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
     def mouse(self, kind, x, y):
         """Move or press the mouse."""
@@ -140,7 +147,11 @@ class Browser:
         """Errors and warnings of the page since it was opened."""
         self.run("0")
         errors = [e for e in self.events if e["method"] == "Runtime.exceptionThrown"]
-        logged = [e for e in self.events if e["method"] == "Log.entryAdded" and e["params"]["entry"]["level"] in ("error", "warning")]
+        logged = [
+            e
+            for e in self.events
+            if e["method"] == "Log.entryAdded" and e["params"]["entry"]["level"] in ("error", "warning")
+        ]
         return [json.dumps(e["params"]) for e in errors + logged]
 
     @property

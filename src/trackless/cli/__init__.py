@@ -14,6 +14,7 @@ from trackless.cli.common import console, errors
 from trackless.cli.demo import demo
 from trackless.cli.fit import fit
 from trackless.cli.inspect import inspect
+from trackless.cli.report import report
 from trackless.cli.reproduce import reproduce
 from trackless.cli.simulate import simulate
 
@@ -23,7 +24,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (demo, simulate, inspect, fit, reproduce, benchmark):
+for command in (demo, simulate, inspect, fit, report, reproduce, benchmark):
     app.command()(command)
 
 

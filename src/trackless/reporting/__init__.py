@@ -25,8 +25,8 @@ def report(
 ) -> Path:
     """Write a page about a fit: potentials with bands, predictions beside the data, an animation, warnings first.
 
-    One HTML file that loads nothing from anywhere. It can be read on a phone, in the dark, on paper, with a keyboard and
-    by a screen reader; plots show their values, and can be downloaded as CSV and SVG.
+    One HTML file that loads nothing from anywhere. It can be read on a phone, in the dark, on paper, with a keyboard
+    and by a screen reader; plots show their values, and can be downloaded as CSV and SVG.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from trackless.reporting.animation import animated
 from trackless.reporting.curves import plain, potentials_of
 from trackless.reporting.prediction import predict
 from trackless.reporting.settings import code_of, facts_about, settings_of, software
-from trackless.reporting.verdict import verdict
+from trackless.reporting.verdict import residual_test, verdict
 from trackless.snapshots import Snapshots
 
 NUMBERS = {"all": "V and Φ together", "external": "V alone", "interaction": "Φ alone"}
@@ -53,13 +53,14 @@ def collect(
     >>> fitted = tl.SelfTest(model.external_basis, model.interaction_basis, sigma=1.0).fit(data)
     >>> said = collect(fitted, data, simulate=False)
     >>> said["facts"][0], said["warnings"]
-    (('Noise σ', '1', 'given'), [])
+    (('Runs', '60', '31 snapshots each'), [])
     """
     check_match(fitted, snapshots)
     snapshots = snapshots.without_gaps(getattr(fitted, "max_gap_", None))  # as the fit has cut them
     explored = Exploration(snapshots)
     known = fitted.identifiability() if hasattr(fitted, "identifiability") else None
-    judged = verdict(fitted, snapshots, known, validation)
+    test = residual_test(fitted, snapshots)
+    judged = verdict(fitted, test, known, validation)
     predictive = getattr(validation, "predictive", None)
     if predictive is not None:
         comparisons, said = _validated(predictive), list(validation.sentences)
@@ -72,7 +73,7 @@ def collect(
         "software": software(),
         "warnings": [warned._asdict() for warned in judged.warnings],
         "passed": judged.passed,
-        "facts": facts_about(fitted, snapshots),
+        "facts": facts_about(fitted, snapshots, test),
         "coupling": getattr(fitted, "coupling", "mean"),
         "learnt": [bool(listed(fitted.external_)), bool(listed(fitted.interaction_))],
         "potentials": potentials_of(fitted, explored),
@@ -106,8 +107,8 @@ def check_match(fitted: Any, snapshots: Any) -> None:
     if missing:
         there = f"those of the data are {', '.join(snapshots.species)}" if snapshots.species else "the data have none"
         raise InputError(
-            f"report: the fit is of the species {', '.join(sorted(named))}, {there}; give the data that were fitted, or "
-            "say which column the species are in (--columns species=NAME)"
+            f"report: the fit is of the species {', '.join(sorted(named))}, {there}; give the data that were fitted, "
+            "or say which column the species are in (--columns species=NAME)"
         )
 
 
@@ -151,7 +152,7 @@ def _noise(fitted: Any) -> str:
         return noise.sentence
     level = " and ".join(f"{level:.4g}" for level in np.atleast_1d(fitted.sigma_))
     if getattr(fitted, "sigma", None) is not None:
-        return f"sigma = {level} was given; the forces follow from it: with half of it they would be about four times smaller"
+        return f"sigma = {level} was given; the forces follow from it: half of it would make them four times smaller"
     return f"sigma = {level}, the root mean square of what the forces do not explain"
 
 
@@ -163,7 +164,7 @@ def _decisions(fitted: Any, known: Identifiability | None) -> list[str]:
         elsewhere |= {findings.residual_test.sentence} if findings.residual_test is not None else set()
         return [sentence for sentence in findings.sentences if sentence not in elsewhere]
     found = [getattr(fitted, name, None) for name in ("center_", "resolution_", "debiasing_")]
-    said = [one.sentence for one in found if hasattr(one, "sentence")]
+    said = [one.sentence for one in found if one is not None and hasattr(one, "sentence")]  # networks: a bare centre
     if hasattr(fitted, "matching_report_"):
         said.append(fitted.matching_report_)
     if hasattr(fitted, "stopped_"):
@@ -179,7 +180,11 @@ def _decisions(fitted: Any, known: Identifiability | None) -> list[str]:
 def _numbers(known: Identifiability) -> list[tuple[str, str, str]]:
     """Name, value and meaning of what the equations say about themselves."""
     rows = [
-        (f"Condition number, {NUMBERS[name]}", f"{value:.3g}", "how unequally well parameters are determined; 1 is best")
+        (
+            f"Condition number, {NUMBERS[name]}",
+            f"{value:.3g}",
+            "how unequally well parameters are determined; 1 is best",
+        )
         for name, value in known.condition_numbers.items()
     ]
     for letter, value in zip(("V", "Φ"), known.effective, strict=True):

@@ -40,7 +40,9 @@ class Measure(NamedTuple):
 
     def of(self, frames: Sequence[Array], counts: NDArray[np.int64]) -> Array:
         """The mean density (BINS,) of some snapshots with numbers (frames, kinds) of particles of each kind."""
-        return np.mean([self._of_one(np.asarray(f, float), self._chosen(n)) for f, n in zip(frames, counts, strict=True)], axis=0)
+        return np.mean(
+            [self._of_one(np.asarray(f, float), self._chosen(n)) for f, n in zip(frames, counts, strict=True)], axis=0
+        )
 
     def _chosen(self, counts: NDArray[np.int64]) -> list[slice]:
         """Where the particles of the kinds are in a snapshot; positions are sorted by kind."""

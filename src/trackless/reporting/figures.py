@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,13 @@ ROWS = 21  # of a table behind a plot; the whole is in its CSV file
 def potential(one: dict[str, Any]) -> str:
     """The card of a potential."""
     if one["form"] == "none":
-        return f'<figure class="card {one["role"]}"><figcaption><h3>{_name(one)}</h3></figcaption><p>{sentence(one["sentence"])}</p></figure>'
+        head = f"<figcaption><h3>{_name(one)}</h3></figcaption>"
+        return f'<figure class="card {one["role"]}">{head}<p>{sentence(one["sentence"])}</p></figure>'
     return _radial(one) if one["form"] == "radial" else _map(one)
 
 
 def _name(one: dict[str, Any]) -> str:
-    return f'{text(one["title"])} <var>{one["letter"]}</var>'
+    return f"{text(one['title'])} <var>{one['letter']}</var>"
 
 
 def _radial(one: dict[str, Any]) -> str:
@@ -28,7 +30,7 @@ def _radial(one: dict[str, Any]) -> str:
     legend += '<li class="hill">where the data were</li>'
     place = ""
     if one["center"] is not None:
-        place = f' about ({", ".join(f"{x:.4g}" for x in one["center"])})'
+        place = f" about ({', '.join(f'{x:.4g}' for x in one['center'])})"
     low, high = one["ends"]
     label = f"{one['title']}, {one['letter']}, against the distance, from {low:.3g} to {high:.3g}"
     slider = _slider(f"Read {one['title']} at a distance", len(one["columns"]["r"]))
@@ -52,10 +54,11 @@ def comparison(one: dict[str, Any], number: int) -> str:
     if one["predicted"] is not None:
         legend += '<li class="line">predicted</li><li class="band">95 % range</li>'
     rows = zip(
-        *(_numbers(one[name]) for name in ("observed", "predicted", "lower", "upper") if one[name] is not None), strict=True
+        *(_numbers(one[name]) for name in ("observed", "predicted", "lower", "upper") if one[name] is not None),
+        strict=True,
     )
     edges = one["edges"]
-    ranges = [f"{_short(a)} to {_short(b)}" for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    ranges = [f"{_short(a)} to {_short(b)}" for a, b in pairwise(edges)]
     head = ["distance", "observed", "predicted", "from", "to"][: 5 if one["predicted"] is not None else 2]
     table = _rows(head, [[name, *row] for name, row in zip(ranges, rows, strict=True)])
     slider = _slider(f"Read {one['label']} at a distance", len(one["observed"]))
@@ -67,7 +70,8 @@ def _card(name: str, classes: str, title: str, legend: str, label: str, slider: 
     return f"""
 <figure class="card {classes}" id="{name}">
 <figcaption><h3>{title}</h3>
-<p class="tools"><button type="button" data-save="csv">CSV</button><button type="button" data-save="svg">SVG</button></p></figcaption>
+<p class="tools"><button type="button" data-save="csv">CSV</button>
+<button type="button" data-save="svg">SVG</button></p></figcaption>
 <p class="readout">&nbsp;</p>
 <div class="plot" role="img" aria-label="{text(label)}"></div>
 {slider}
@@ -78,7 +82,8 @@ def _card(name: str, classes: str, title: str, legend: str, label: str, slider: 
 
 def _slider(label: str, count: int, shown: str = "") -> str:
     mark = f"<span>{shown}</span>" if shown else ""
-    return f'<label class="cursor">{mark}<input type="range" min="0" max="{count - 1}" value="{count // 2}" aria-label="{text(label)}"></label>'
+    ends = f'min="0" max="{count - 1}" value="{count // 2}"'
+    return f'<label class="cursor">{mark}<input type="range" {ends} aria-label="{text(label)}"></label>'
 
 
 def _table(one: dict[str, Any]) -> str:
@@ -108,7 +113,8 @@ def _grid_table(one: dict[str, Any]) -> str:
 def _rows(head: list[str], body: list[list[str]]) -> str:
     top = "".join(f'<th scope="col">{text(cell)}</th>' for cell in head)
     rows = "".join(
-        f'<tr><th scope="row">{text(row[0])}</th>{"".join(f"<td>{text(cell)}</td>" for cell in row[1:])}</tr>' for row in body
+        f'<tr><th scope="row">{text(row[0])}</th>{"".join(f"<td>{text(cell)}</td>" for cell in row[1:])}</tr>'
+        for row in body
     )
     return f"<table><thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table>"
 
@@ -125,7 +131,8 @@ def animation(shown: dict[str, Any]) -> str:
     """Two pictures side by side, and what plays them."""
     last = len(shown["times"]) - 1
     panels = "".join(
-        f'<figure><figcaption>{name}</figcaption><canvas data-frames="{key}" role="img" aria-label="{name} particles"></canvas></figure>'
+        f"<figure><figcaption>{name}</figcaption>"
+        f'<canvas data-frames="{key}" role="img" aria-label="{name} particles"></canvas></figure>'
         for key, name in (("observed", "Observed"), ("simulated", "Simulated from the same first snapshot"))
         if shown[key] is not None
     )

@@ -46,7 +46,9 @@ def page(content: dict[str, Any]) -> str:
         data=embedded(drawn),
         equation=_equation(content["coupling"], *content["learnt"]),
         verdict=_verdict(content["warnings"], content["passed"]),
-        facts="".join(f"<div><dt>{text(a)}</dt><dd>{text(b)} <span>{text(c)}</span></dd></div>" for a, b, c in content["facts"]),
+        facts="".join(
+            f"<div><dt>{text(a)}</dt><dd>{text(b)} <span>{text(c)}</span></dd></div>" for a, b, c in content["facts"]
+        ),
         potentials="".join(figures.potential(one) for one in content["potentials"]),
         comparison=_comparison(content),
         animation=figures.animation(content["animation"]),
@@ -84,7 +86,9 @@ def _equation(coupling: str, external: bool, interaction: bool) -> str:
     spoken = "d X i equals" + (" minus grad V of X i d t" if external else "")
     terms = "−∇<i>V</i>(<i>X<sub>i</sub></i>) d<i>t</i>" if external else ""
     if interaction:
-        terms += f" − {mean}Σ<sub><i>j</i>≠<i>i</i></sub> ∇<i>Φ</i>(<i>X<sub>i</sub></i> − <i>X<sub>j</sub></i>) d<i>t</i>"
+        terms += (
+            f" − {mean}Σ<sub><i>j</i>≠<i>i</i></sub> ∇<i>Φ</i>(<i>X<sub>i</sub></i> − <i>X<sub>j</sub></i>) d<i>t</i>"
+        )
         spoken += f" minus {'the mean' if mean else 'the sum'} over the others of grad Phi of X i minus X j, d t"
     return (
         f'<p class="equation" role="math" aria-label="{spoken}, plus sigma d W i">d<i>X<sub>i</sub></i> = {terms} + '
@@ -97,7 +101,7 @@ def _verdict(warnings: list[dict[str, str]], passed: list[str]) -> str:
     parts = []
     if warnings:
         rows = "".join(
-            f'<li><strong>{sentence(one["headline"])}</strong> {sentence(one["detail"])}</li>' for one in warnings
+            f"<li><strong>{sentence(one['headline'])}</strong> {sentence(one['detail'])}</li>" for one in warnings
         )
         parts.append(f'<div class="panel warning" role="note"><h2>Read this first</h2><ul>{rows}</ul></div>')
     if passed:
@@ -134,7 +138,10 @@ def _limits(content: dict[str, Any]) -> str:
             f'<tr><th scope="row">{text(a)}</th><td>{text(b)}</td><td class="words">{text(c)}</td></tr>'
             for a, b, c in content["numbers"]
         )
-        parts.append(f'<details><summary>In numbers</summary><div class="scroll"><table><tbody>{rows}</tbody></table></div></details>')
+        parts.append(
+            '<details><summary>In numbers</summary><div class="scroll">'
+            f"<table><tbody>{rows}</tbody></table></div></details>"
+        )
     return "".join(parts)
 
 

@@ -148,7 +148,9 @@ def predict(fitted: Any, snapshots: Snapshots, explored: Exploration, simulated:
     comparisons = []
     for measure in measures(fitted, snapshots, explored):
         observed = np.array([measure.of(frames, counts) for frames, counts in seen])
-        comparisons.append(measure.compared(observed, np.array([measure.of(frames, numbers) for frames in paths])))
+        comparisons.append(
+            measure.compared(observed, np.array([measure.of(list(frames), numbers) for frames in paths]))
+        )
     return Prediction(comparisons, said)
 
 
@@ -157,8 +159,8 @@ def _method(pieces: Snapshots, paths: int) -> str:
     span = float(np.ptp(pieces.times_of(0)))
     return (
         f"The fitted model was simulated from {used} observed snapshots over a time of {span:.4g}, "
-        f"{paths} paths in all, and compared with what followed in the second half of that time. The range holds 95 % of "
-        "what chance makes of so many data; errors of the fit itself are not part of it."
+        f"{paths} paths in all, and compared with what followed in the second half of that time. The range holds "
+        "95 % of what chance makes of so many data; errors of the fit itself are not part of it."
     )
 
 
@@ -193,7 +195,7 @@ def _looks(pieces: Snapshots) -> list[int]:
 
 
 def _paths(fitted: Simulated, pieces: Snapshots, looks: list[int]) -> tuple[list[Array], str]:
-    """Simulated paths, each (looks, particles, dim), in the order of the pieces, again and again; or why there are none."""
+    """Simulated paths (looks, particles, dim) in the order of the pieces, again and again; or why there are none."""
     found: list[Array] = []
     again, clock, times = -(-FEW_PATHS // pieces.runs), Clock(), pieces.times_of(0)
     ends = sorted({0, *(end for end in np.cumsum(BATCHES).tolist() if end < pieces.runs), pieces.runs})

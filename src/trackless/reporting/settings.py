@@ -14,19 +14,21 @@ import numpy as np
 from trackless import __version__
 from trackless.basis import GaussianRBF
 from trackless.by_species import BySpecies, as_basis
+from trackless.goodness import ResidualTest
 from trackless.radial_splines import RadialSplines
 from trackless.snapshots import Snapshots
 from trackless.tensor_splines import TensorSplines
 
+WIDEST = 76  # of a line of code
 PACKAGES = ("numpy", "scipy", "numba")  # whose versions may change the last digits
 
 
-def facts_about(fitted: Any, snapshots: Snapshots) -> list[tuple[str, str, str]]:
+def facts_about(fitted: Any, snapshots: Snapshots, test: ResidualTest | None) -> list[tuple[str, str, str]]:
     """What a reader wants to know at a glance: name, value, and a few more words."""
     found = [*_data(snapshots), _noise(fitted)]
-    test = getattr(getattr(fitted, "findings_", None), "residual_test", None)
     if test is not None:
-        found.append(("Residual test", f"p = {test.p_value:.2g}", "passed" if test.passed else "failed"))
+        chance = f"p = {test.p_value:.2g}" if test.p_value > 1e-15 else "p < 10⁻¹⁵"
+        found.append(("Residual test", chance, "passed" if test.passed else "failed"))
     posterior = getattr(fitted, "posterior_", None)
     if posterior is not None:
         found.append(("Parameters", f"{posterior.effective:.0f}", "determined by the data"))
@@ -117,10 +119,18 @@ def code_of(fitted: Any, source: list[str], reading: Mapping[str, Any]) -> str:
             lines.append(f"{role} = {given[role]}")
             given[role] = role
     options = [f"{key}={value}" for key, value in given.items()]
-    joined = ", ".join(options)
-    call = f"tl.fit({', '.join(['data', *options])})" if door else f"tl.{type(fitted).__name__}({joined}).fit(data)"
-    lines.append(f"fit = {call}")
-    return "\n".join(["import trackless as tl", "", *lines])
+    call = (
+        _called("tl.fit", ["data", *options])
+        if door
+        else _called(f"tl.{type(fitted).__name__}", options) + ".fit(data)"
+    )
+    return "\n".join(["import trackless as tl", "", *lines, f"fit = {call}"])
+
+
+def _called(name: str, arguments: list[str]) -> str:
+    """A call, on one line if it is short."""
+    whole = f"{name}({', '.join(arguments)})"
+    return whole if len(whole) < WIDEST else "\n    ".join([f"{name}(", *(f"{one}," for one in arguments)]) + "\n)"
 
 
 def _changed(fitted: Any) -> dict[str, str]:

@@ -36,19 +36,14 @@ class Verdict(NamedTuple):
     warnings: list[Warned]
     passed: list[str]
 
-    @property
-    def tested(self) -> bool:
-        """Whether anything was asked that a wrong model would fail."""
-        return bool(self.passed)
 
-
-def verdict(fitted: Any, snapshots: Snapshots, known: Identifiability | None, validation: Any) -> Verdict:
+def verdict(fitted: Any, test: ResidualTest | None, known: Identifiability | None, validation: Any) -> Verdict:
     """What speaks against a fit, and what for it.
 
     Parameters
     ----------
     fitted : fitted estimator
-    snapshots : Snapshots
+    test : ResidualTest, optional
     known : Identifiability, optional
         ``fitted.identifiability()``, where there is one.
     validation : result of a validation, optional
@@ -60,11 +55,16 @@ def verdict(fitted: Any, snapshots: Snapshots, known: Identifiability | None, va
     >>> model = tl.models.reference()
     >>> data = tl.simulate(model, runs=60, duration=0.3, step=1e-3)
     >>> fitted = tl.SelfTest(model.external_basis, model.interaction_basis, sigma=0.5).fit(data)
-    >>> verdict(fitted, data, None, None).warnings[0].headline
+    >>> verdict(fitted, residual_test(fitted, data), None, None).warnings[0].headline
     'The fitted model does not explain these data.'
     """
-    test = residual_test(fitted, snapshots)
-    warnings = [*_of_test(test, validation), *_of_noise(fitted), *_of_times(fitted), *_of_fit(fitted), *_of_bands(fitted)]
+    warnings = [
+        *_of_test(test, validation),
+        *_of_noise(fitted),
+        *_of_times(fitted),
+        *_of_fit(fitted),
+        *_of_bands(fitted),
+    ]
     warnings += [*_of_evidence(fitted), *_of_trade_off(known)]
     passed = [test.sentence] if test is not None and test.passed else []
     if validation is not None and validation.passed:
@@ -123,7 +123,9 @@ def _of_fit(fitted: Any) -> Iterator[Warned]:
         yield Warned("The data hardly tell the functions of this family apart.", detail)
     right = getattr(fitted, "matched_fraction_", None)
     if right is not None and right < 1 - WRONG_MATCHES:
-        yield Warned(f"{1 - right:.0%} of the particles were matched wrongly from frame to frame.", fitted.matching_report_)
+        yield Warned(
+            f"{1 - right:.0%} of the particles were matched wrongly from frame to frame.", fitted.matching_report_
+        )
     curves = getattr(fitted, "curves_", ())
     if any(best == len(curve) - 1 for curve, best in zip(curves, getattr(fitted, "stopped_", ()), strict=True)):
         yield Warned("The networks were still improving when training ended.", "more steps may do better (steps=)")
