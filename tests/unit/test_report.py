@@ -199,6 +199,13 @@ def test_particles_that_come_and_go_are_not_simulated(fitted):
     assert animated(fitted, ragged, explore(ragged))["simulated"] is None
 
 
+def test_a_single_snapshot_is_shown_as_it_is(fitted, data):
+    said = collect(fitted, tl.Snapshots(data.positions[:, :1], data.times[:1]))
+    assert said["comparison_sentences"] == ["Nothing was simulated: there is only one snapshot."]
+    assert ("Time", "0 to 0", "a single time") in said["facts"]
+    assert 'id="play"' not in page(said)
+
+
 def test_a_fit_that_blows_up_is_a_sentence(data):
     outwards = types.SimpleNamespace(external_=-500 * MODEL.external, interaction_=None, sigma_=1.0, coupling="mean")
     said = predict(outwards, data, explore(data))

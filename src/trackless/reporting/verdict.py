@@ -81,7 +81,7 @@ def residual_test(fitted: Any, snapshots: Snapshots) -> ResidualTest | None:
         return None
     try:
         return fitted.residual_test(snapshots)
-    except InputError:  # other data than those of the fit, or too few
+    except (InputError, np.linalg.LinAlgError):  # other data than those of the fit, or too few
         return None
 
 
