@@ -224,7 +224,7 @@ def test_what_takes_too_long_is_given_up(fitted, data, monkeypatch):
     assert "takes too long" in predict(fitted, data, explore(data)).sentences[0]
     shown = animated(fitted, data, explore(data))
     assert len(shown["simulated"]["positions"]) == 1
-    assert "The simulation ends at t = 0" in shown["sentences"][1]
+    assert "The simulation ends at t = 0:" in shown["sentences"][1]
 
 
 def test_irregular_times_and_single_steps_are_simulated(data):
@@ -282,7 +282,7 @@ def test_a_validation_is_shown():
 @pytest.mark.parametrize(
     ("words", "shown"),
     [
-        ("sigma = 1 +- 0.1 from the data (sigma^2 by x)", "σ = 1 ± 0.1 from the data (σ² by x)."),
+        ("sigma = 1 +- 0.1 from the data (sigma^2 by x)", "σ = 1\xa0±\xa00.1 from the data (σ² by x)."),
         ("noise (sigma='diagonal')", "Noise (sigma=&#x27;diagonal&#x27;)."),
         ("beyond r = 2 the data say nothing of Phi'", "Beyond r = 2 the data say nothing of Φ′."),
         ("<b>", "&lt;b&gt;."),

@@ -52,6 +52,8 @@ def animated(fitted: Any, snapshots: Snapshots, explored: Exploration, simulated
     paths, why = _simulated(fitted, shown, explored, stride) if simulated else (None, "")
     if paths is not None and len(paths) < len(times):
         sentences.append(f"The simulation ends at t = {times[len(paths) - 1]:.4g}: it takes too long for a report.")
+    if paths is not None:
+        sentences.append("Simulated is the fitted model, from the same first snapshot on.")
     frames = [np.asarray(shown.frame(0, k), float) for k in range(len(times))]
     counts = shown.species_counts_of(0)
     lower, upper = _bounds(shown, frames)

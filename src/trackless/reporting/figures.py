@@ -133,7 +133,7 @@ def animation(shown: dict[str, Any]) -> str:
     panels = "".join(
         f"<figure><figcaption>{name}</figcaption>"
         f'<canvas data-frames="{key}" role="img" aria-label="{name} particles"></canvas></figure>'
-        for key, name in (("observed", "Observed"), ("simulated", "Simulated from the same first snapshot"))
+        for key, name in (("observed", "Observed"), ("simulated", "Simulated"))
         if shown[key] is not None
     )
     kinds = "".join(f'<li class="kind-{k % 5}">{text(name)}</li>' for k, name in enumerate(shown["species"]))

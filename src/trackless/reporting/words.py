@@ -11,8 +11,8 @@ SYMBOLS = (
     (r"\bsigma\b(?!\^)(?!=)", "σ"),  # sigma='diagonal' is something to type
     (r"\bPhi\b", "Φ"),
     (r"(?<=[VΦ])'", "′"),
-    (r"\+-", "±"),
-    (r"(?<=\d)%", " %"),
+    (r" \+- ", "\u00a0±\u00a0"),
+    (r"(?<=\d) ?%", "\u00a0%"),  # nobody wants to read a lone % on the next line
 )
 
 
@@ -29,12 +29,12 @@ def text(words: object) -> str:
 
 
 def sentence(words: str) -> str:
-    """What a fit said, as a sentence with symbols; escaped.
+    r"""What a fit said, as a sentence with symbols; escaped.
 
     Examples
     --------
     >>> sentence("sigma = 1.01 +- 0.02, Phi' is known")
-    'σ = 1.01 ± 0.02, Φ′ is known.'
+    'σ = 1.01\xa0±\xa00.02, Φ′ is known.'
     >>> sentence("there is an interaction: Bayes factor 10^69 against none")
     'There is an interaction: Bayes factor 10⁶⁹ against none.'
     >>> sentence("p = 2e-05")

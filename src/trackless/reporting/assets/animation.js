@@ -117,7 +117,7 @@ class Movie {
     }
     const index = Math.min(this.index, frames.counts.length - 1);
     const most = frames.positions[index].length / 2;
-    const radius = Math.max(2, Math.min(7, 0.22 * Math.sqrt((width * height) / Math.max(most, 1))));
+    const radius = Math.max(1.5, Math.min(7, 1.5 + 0.012 * width, 0.22 * Math.sqrt((width * height) / Math.max(most, 1))));
     this.dots(brush, frames.counts[index], (k) => place(frames.positions[index][2 * k], frames.positions[index][2 * k + 1]), radius, 0.85);
   }
 

@@ -9,7 +9,7 @@ function frame(holder, xRange, yRange, names, ratio = 0.62, right = MARGIN.right
   const height = Math.round(Math.max(230, Math.min(440, width * ratio)));
   const svg = draw(holder, "svg", { viewBox: `0 0 ${width} ${height}`, xmlns: SVG, "aria-hidden": "true" });
   const probe = scale(yRange.low, yRange.high, 0, 1, yRange.log);
-  const marks = ticks(probe, 5);
+  const marks = ticks(probe, 6);
   const left = 14 + 7.2 * Math.max(2, ...marks.map((mark) => mark.text.length));
   const area = { left, right: width - right, top: MARGIN.top, bottom: height - MARGIN.bottom };
   const x = scale(xRange.low, xRange.high, area.left, area.right, xRange.log);
