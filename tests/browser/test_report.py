@@ -4,12 +4,17 @@ Only where Chromium is installed.
 """
 
 import time
+import types
 
 import numpy as np
 import pytest
 from chromium import Browser, found
 
 import trackless as tl
+from trackless.exploration import explore
+from trackless.reporting.content import collect
+from trackless.reporting.curves import potentials_of
+from trackless.reporting.page import page
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(found() is None, reason="there is no Chromium here")]
 MODEL = tl.models.reference()
@@ -40,6 +45,20 @@ def evil(tmp_path_factory):
         data
     )
     return fit.report(tmp_path_factory.mktemp("evil") / "report.html", data, title=EVIL, source=[EVIL])
+
+
+@pytest.fixture(scope="module")
+def plane(tmp_path_factory):
+    """A potential that is not radial, and data on a line."""
+    data = tl.simulate(MODEL, runs=5, duration=0.1, step=1e-3)
+    family = tl.TensorSplines(5).adapted(explore(data), "external")
+    free = family.combine(np.random.default_rng(0).normal(size=family.size))
+    line = tl.simulate(MODEL, runs=5, duration=0.1, step=1e-3, dim=1)
+    said = collect(tl.SelfTest(MODEL.external_basis, None, sigma=1.0).fit(line), line)
+    learnt = types.SimpleNamespace(external_=free, interaction_=None, sigma_=1.0)
+    path = tmp_path_factory.mktemp("plane") / "report.html"
+    path.write_text(page(said | {"potentials": potentials_of(learnt, explore(data))}), encoding="utf-8")
+    return path
 
 
 @pytest.fixture
@@ -95,6 +114,27 @@ def test_hovering_reads_values(shown):
     slope = shown.run(f"content.potentials[1].columns.slope[{index}]")
     assert f"{r:.3g}" in there
     assert f"{slope:.3g}".replace("-", "−") in there
+
+
+def test_maps_are_read_and_switched(browser, plane):
+    browser.look()
+    browser.open(plane)
+    picture = "document.querySelector('#potential-0 image').getAttribute('href')"
+    sizes = browser.run(picture)
+    assert browser.run("document.querySelectorAll('#potential-0 .arrow').length") > 20
+    x, y = browser.middle_of("#potential-0 .plot")
+    browser.mouse("mouseMoved", x - 40, y)
+    here = readout(browser, "potential-0")
+    browser.mouse("mouseMoved", x, y - 30)
+    assert readout(browser, "potential-0") != here
+    assert "∇V = (" in here
+    browser.click("input[value=potential]")
+    assert browser.run(picture) != sizes
+    assert browser.run("document.querySelectorAll('#potential-0 .arrow').length") == 0
+    assert "V = " in readout(browser, "potential-0")
+    for value in ("force", "log"):
+        browser.click(f"input[value={value}]")
+    assert browser.complaints == []
 
 
 def test_everything_can_be_done_with_the_keyboard(shown):
@@ -174,9 +214,9 @@ def test_values_and_pictures_can_be_downloaded(shown, tmp_path):
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [320, 390, 768, 1600])
 def test_no_window_is_too_narrow(browser, report, evil, width, dark):
-    for page in (report, evil):
+    for made in (report, evil):
         browser.look(width, 800, dark)
-        browser.open(page)
+        browser.open(made)
         assert browser.run("document.documentElement.scrollWidth") <= width
     ground = browser.run("getComputedStyle(document.body).backgroundColor")
     assert (ground == "rgb(19, 22, 26)") == dark
