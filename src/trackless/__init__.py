@@ -36,6 +36,7 @@ _HOME = {
     "models": "models",
     "motion": "waves",
     "read": "files",
+    "report": "reporting",
     "save": "files",
     "set_threads": "_threads",
     "simulate": "simulation",
@@ -72,6 +73,7 @@ __all__ = [
     "models",
     "motion",
     "read",
+    "report",
     "save",
     "set_threads",
     "simulate",
@@ -105,6 +107,7 @@ if TYPE_CHECKING:
     from trackless.moments import Moments as Moments
     from trackless.observation import Observation as Observation
     from trackless.radial_splines import RadialSplines as RadialSplines
+    from trackless.reporting import report as report
     from trackless.scoring import gradient_errors as gradient_errors
     from trackless.simulation import simulate as simulate
     from trackless.snapshots import Snapshots as Snapshots

@@ -110,15 +110,9 @@ def simulate(
     lengths, scale = side_lengths(sides, dim), 1.0 / total if coupling == "mean" else 1.0
     reach = _reach(initial, start) + 4 * sigma * np.sqrt(duration)
     tables = kinds_for_kernel(
-        external,
-        interaction,
-        species,
-        counts,
-        partial(slope_table, dim=dim, step=step, roughly=accurate == "roughly"),
-        reach,
-        sigma,
-        scale,
-    )
+        external, interaction, species, counts, partial(slope_table, dim=dim, step=step, accurate=accurate), reach,
+        sigma, scale,
+    )  # fmt: skip
     advance = partial(
         _advance, start=start, out=positions, seeds=_seeds(seed, runs), tables=tables, lengths=lengths,
         sigma=intensities, scale=scale, step=step, substeps=substeps, labeled=labeled, accurate=bool(accurate),

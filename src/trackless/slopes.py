@@ -28,7 +28,13 @@ LEVELS = 16  # accurate steps are the largest one halved at most this often
 
 
 def slope_table(
-    potential: Potential | None, dim: int, reach: float, spread: float, step: float, scale: float, roughly: bool = False
+    potential: Potential | None,
+    dim: int,
+    reach: float,
+    spread: float,
+    step: float,
+    scale: float,
+    accurate: bool | str = True,
 ) -> SlopeTable | TensorPotential:
     """A potential for the simulation kernel; ``reach`` is a typical largest distance.
 
@@ -40,8 +46,9 @@ def slope_table(
         The largest step; the table says where a smaller one is needed.
     scale : float
         Factor of the force (coupling).
-    roughly : bool
-        Larger steps, for a first look: distributions are right to about one percent.
+    accurate : bool or "roughly"
+        How carefully steps follow the forces; if not at all, nobody asks where they are safe, which takes time to find
+        out. "roughly": larger steps, distributions are right to about one percent.
     """
     if isinstance(potential, TensorSpline):
         cells = np.array(potential.coef.shape) - 3
@@ -60,9 +67,11 @@ def slope_table(
     coef = np.stack([_forces(member, edges) for _, member in groups])
     middle = np.sqrt(0.5 * (edges[1:] + edges[:-1]))
     safe = [
-        _safe_steps(member, reach / min(stretch), spread / min(stretch), step, scale / min(stretch) ** 2, roughly)(
+        _safe_steps(member, reach / min(stretch), spread / min(stretch), step, scale / min(stretch) ** 2, accurate)(
             middle
         )
+        if accurate
+        else np.full(len(middle), step)
         for stretch, member in groups
     ]
     unfelt = ENDED * spread / np.sqrt(step) / scale
@@ -129,13 +138,14 @@ def _end(profile: RadialPotential, edges: Array, unfelt: float, stretch: float) 
 
 
 def _safe_steps(
-    profile: RadialPotential, reach: float, spread: float, step: float, scale: float, roughly: bool
+    profile: RadialPotential, reach: float, spread: float, step: float, scale: float, accurate: bool | str
 ) -> Callable[[Array], Array]:
     """Largest step h <= step that the slope g' and its derivative allow (see STIFFNESS, TURNING and SMEARED).
 
     They are looked at wherever the distance may get to within the step. Noise smears a force over the step: its mean is
     (g' + 4 P_{h/2} g' + P_h g')/6, with P the mean over a Gaussian; Heun's scheme has (g' + P_h g')/2.
     """
+    roughly = accurate == "roughly"
     points = FINE // COARSER if roughly else FINE
     slack, less_stiff = (ROUGHLY, LESS_STIFF) if roughly else (1.0, 1.0)
     width = reach / points

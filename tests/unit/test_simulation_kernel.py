@@ -193,6 +193,13 @@ def test_potentials_end_where_they_are_not_felt():
     assert slope_table(Gaussian(0.0, 1.0), 2, REACH, 1.0, STEP, 1.0).reach < 10
 
 
+def test_plain_steps_do_not_ask_where_they_are_safe():
+    adaptive, plain = (slope_table(Gaussian(0.5, 0.01), 2, REACH, 1.0, STEP, 1.0, accurate=a) for a in (True, False))
+    np.testing.assert_array_equal(adaptive.coef, plain.coef)
+    assert adaptive.safe_step.min() < STEP
+    assert (plain.safe_step == STEP).all()
+
+
 def test_hidden_labels_are_a_permutation_drawn_from_the_second_generator():
     initial = np.random.default_rng(2).standard_normal((3, 7, 2))
     first, second = tables(TRAP, SHELLS, 2, 1 / 7)

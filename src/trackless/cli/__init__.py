@@ -15,6 +15,7 @@ from trackless.cli.demo import demo
 from trackless.cli.export import export
 from trackless.cli.fit import fit
 from trackless.cli.inspect import inspect
+from trackless.cli.report import report
 from trackless.cli.reproduce import reproduce
 from trackless.cli.simulate import simulate
 from trackless.cli.validate import validate
@@ -25,7 +26,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (demo, simulate, inspect, fit, validate, export, reproduce, benchmark):
+for command in (demo, simulate, inspect, fit, validate, report, export, reproduce, benchmark):
     app.command()(command)
 
 

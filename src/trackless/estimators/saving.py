@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from sklearn.base import BaseEstimator
 
@@ -22,3 +23,10 @@ class Saving(BaseEstimator):
         from trackless.files.results import save  # files know estimators, not the other way round
 
         save(self, path, overwrite)
+
+    def report(self, path: str | Path, snapshots: Any, **options: Any) -> Path:
+        """Write a page about the fit to ``path``; ``options`` are those of :func:`trackless.report`."""
+        self._check_fitted(", so there is nothing to report")
+        from trackless.reporting import report  # which knows estimators, plots and simulations
+
+        return report(self, snapshots, path, **options)

@@ -1,0 +1,71 @@
+"""report: a fit as one HTML file that needs nothing else and opens anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from trackless.files.atomic import check_target, replacing
+from trackless.reporting.content import collect
+from trackless.reporting.page import page
+from trackless.snapshots import Snapshots
+
+
+def report(
+    fitted: Any,
+    snapshots: Snapshots,
+    path: str | Path,
+    title: str | None = None,
+    validation: Any = None,
+    overwrite: bool = False,
+    source: str | Sequence[str] | None = None,
+    simulate: bool = True,
+    reading: Mapping[str, Any] | None = None,
+) -> Path:
+    """Write a page about a fit: potentials with bands, predictions beside the data, an animation, warnings first.
+
+    One HTML file that loads nothing from anywhere. It can be read on a phone, in the dark, on paper, with a keyboard
+    and by a screen reader; plots show their values, and can be downloaded as CSV and SVG.
+
+    Parameters
+    ----------
+    fitted : fitted estimator
+    snapshots : Snapshots
+        The data of the fit, or others of the same kind.
+    path : str or Path
+        Where the page is written, ``report.html`` for instance.
+    title : str, optional
+    validation : optional
+        What :func:`trackless.validate` found; without it observed distances are compared with those of a few
+        simulations.
+    overwrite : bool
+        Whether a file that exists is replaced.
+    source : str or sequence of str, optional
+        Names of the files that the data are from.
+    simulate : bool
+        False: nothing is simulated, only what was observed is shown.
+    reading : dict, optional
+        What else the files were read with (``dt``, ``columns``, ...), for the lines of code that make the fit again.
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import trackless as tl
+    >>> model = tl.models.reference()
+    >>> data = tl.simulate(model, runs=60, duration=0.3, step=1e-3)
+    >>> fitted = tl.SelfTest(model.external_basis, model.interaction_basis, sigma=1.0).fit(data)
+    >>> made = tl.report(fitted, data, pathlib.Path(tempfile.mkdtemp()) / "report.html")
+    >>> made.read_text(encoding="utf-8").startswith("<!doctype html>")
+    True
+    """
+    check_target(path, overwrite)  # before the work
+    names = [source] if isinstance(source, str) else list(source or ())
+    made = page(collect(fitted, snapshots, title, validation, names, reading, simulate))
+    with replacing(path, overwrite) as temporary:
+        temporary.write_text(made, encoding="utf-8")
+    return Path(path)

@@ -1,0 +1,148 @@
+"""Figures of the page: what stands around each plot, and the table behind it. Scripts draw the plots themselves."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from trackless.reporting.words import sentence, text
+
+ROWS = 21  # of a table behind a plot; the whole is in its CSV file
+
+
+def potential(one: dict[str, Any]) -> str:
+    """The card of a potential."""
+    if one["form"] == "none":
+        head = f"<figcaption><h3>{_name(one)}</h3></figcaption>"
+        return f'<figure class="card {one["role"]}">{head}<p>{sentence(one["sentence"])}</p></figure>'
+    return _radial(one) if one["form"] == "radial" else _map(one)
+
+
+def _name(one: dict[str, Any]) -> str:
+    return f"{text(one['title'])} <var>{one['letter']}</var>"
+
+
+def _radial(one: dict[str, Any]) -> str:
+    legend = '<li class="line">learnt</li>'
+    legend += '<li class="band">95 % band</li>' if one["banded"] else ""
+    legend += '<li class="hill">where the data were</li>'
+    place = ""
+    if one["center"] is not None:
+        place = f" about ({', '.join(f'{x:.4g}' for x in one['center'])})"
+    low, high = one["ends"]
+    label = f"{one['title']}, {one['letter']}, against the distance, from {low:.3g} to {high:.3g}"
+    slider = _slider(f"Read {one['title']} at a distance", len(one["columns"]["r"]))
+    return _card(
+        one["id"], one["role"], _name(one) + place, legend, label, slider, _table(one),
+    )  # fmt: skip
+
+
+def _map(one: dict[str, Any]) -> str:
+    legend = '<li class="key">value</li><li class="veil">pale: hardly any data</li>'
+    label = f"{one['title']}, {one['letter']}, as a map of the plane"
+    sliders = _slider(f"Read {one['title']} at x1", len(one["x"]), "x₁") + _slider(
+        f"Read {one['title']} at x2", len(one["y"]), "x₂"
+    )
+    return _card(one["id"], f"{one['role']} map", _name(one), legend, label, sliders, _grid_table(one))
+
+
+def comparison(one: dict[str, Any], number: int) -> str:
+    """The card of an observed and a predicted density."""
+    legend = '<li class="points">observed</li>'
+    if one["predicted"] is not None:
+        legend += '<li class="line">predicted</li><li class="band">95 % range</li>'
+    rows = zip(
+        *(_numbers(one[name]) for name in ("observed", "predicted", "lower", "upper") if one[name] is not None),
+        strict=True,
+    )
+    edges = one["edges"]
+    ranges = [f"{_short(a)} to {_short(b)}" for a, b in pairwise(edges)]
+    head = ["distance", "observed", "predicted", "from", "to"][: 5 if one["predicted"] is not None else 2]
+    table = _rows(head, [[name, *row] for name, row in zip(ranges, rows, strict=True)])
+    slider = _slider(f"Read {one['label']} at a distance", len(one["observed"]))
+    label = f"{one['label']}: observed" + (" and predicted density" if one["predicted"] is not None else " density")
+    return _card(f"comparison-{number}", "predicted", text(one["label"]), legend, label, slider, table)
+
+
+def _card(name: str, classes: str, title: str, legend: str, label: str, slider: str, table: str) -> str:
+    return f"""
+<figure class="card {classes}" id="{name}">
+<figcaption><h3>{title}</h3>
+<p class="tools"><button type="button" data-save="csv">CSV</button>
+<button type="button" data-save="svg">SVG</button></p></figcaption>
+<p class="readout">&nbsp;</p>
+<div class="plot" role="img" aria-label="{text(label)}"></div>
+{slider}
+<ul class="legend">{legend}</ul>
+<details><summary>Table of values</summary><div class="scroll" tabindex="0">{table}</div></details>
+</figure>"""
+
+
+def _slider(label: str, count: int, shown: str = "") -> str:
+    mark = f"<span>{shown}</span>" if shown else ""
+    ends = f'min="0" max="{count - 1}" value="{count // 2}"'
+    return f'<label class="cursor">{mark}<input type="range" {ends} aria-label="{text(label)}"></label>'
+
+
+def _table(one: dict[str, Any]) -> str:
+    columns, letter = one["columns"], one["letter"]
+    names = {"r": one["distance"], "profile": letter, "slope": f"{letter}′"}
+    chosen = np.unique(np.linspace(0, len(columns["r"]) - 1, ROWS).round().astype(int)).tolist()
+    head = [names["r"]]
+    body = [[_short(columns["r"][k])] for k in chosen]
+    for name in ("slope", "profile"):
+        head += [names[name], "95 % band"] if one["banded"] else [names[name]]
+        for row, k in zip(body, chosen, strict=True):
+            row.append(_short(columns[name][k]))
+            if one["banded"]:
+                lower, upper = columns[f"{name}_lower"][k], columns[f"{name}_upper"][k]
+                row.append("unknown" if lower is None or upper is None else f"{_short(lower)} to {_short(upper)}")
+    return _rows(head, body)
+
+
+def _grid_table(one: dict[str, Any]) -> str:
+    """Values on every eighth column and row of the map."""
+    xs, ys = (list(range(0, len(one[axis]), 9)) for axis in ("x", "y"))
+    head = ["x₂ \\ x₁", *(_short(one["x"][i]) for i in xs)]
+    body = [[_short(one["y"][j]), *(_short(one["columns"]["value"][j][i]) for i in xs)] for j in reversed(ys)]
+    return _rows(head, body)
+
+
+def _rows(head: list[str], body: list[list[str]]) -> str:
+    top = "".join(f'<th scope="col">{text(cell)}</th>' for cell in head)
+    rows = "".join(
+        f'<tr><th scope="row">{text(row[0])}</th>{"".join(f"<td>{text(cell)}</td>" for cell in row[1:])}</tr>'
+        for row in body
+    )
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _numbers(values: list[float | None]) -> list[str]:
+    return [_short(value) for value in values]
+
+
+def _short(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.3g}".replace("-", "−")
+
+
+def animation(shown: dict[str, Any]) -> str:
+    """Two pictures side by side, and what plays them."""
+    last = len(shown["times"]) - 1
+    panels = "".join(
+        f"<figure><figcaption>{name}</figcaption>"
+        f'<canvas data-frames="{key}" role="img" aria-label="{name} particles"></canvas></figure>'
+        for key, name in (("observed", "Observed"), ("simulated", "Simulated"))
+        if shown[key] is not None
+    )
+    kinds = "".join(f'<li class="kind-{k % 5}">{text(name)}</li>' for k, name in enumerate(shown["species"]))
+    said = " ".join(sentence(one) for one in shown["sentences"])
+    controls = f"""
+<div class="player">
+<button type="button" id="play">Play</button>
+<input type="range" id="scrub" min="0" max="{last}" value="0" aria-label="Time of the snapshot">
+<output id="time" for="scrub"></output>
+</div>"""
+    legend = f'<ul class="legend">{kinds}</ul>' if kinds else ""
+    return f'<div class="movie">{panels}</div>{controls if last else ""}{legend}<p class="note">{said}</p>'

@@ -1,0 +1,49 @@
+"""Sentences as a page shows them: symbols instead of their names, escaped."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+SYMBOLS = (
+    (r"\bsigma\^2\b(?!=)", "σ²"),
+    (r"\bsigma\b(?!\^)(?!=)", "σ"),  # sigma='diagonal' is something to type
+    (r"\bPhi\b", "Φ"),
+    (r"(?<=[VΦ])'", "′"),
+    (r" \+- ", "\u00a0±\u00a0"),
+    (r"(?<=\d) ?%", "\u00a0%"),  # nobody wants to read a lone % on the next line
+)
+
+
+def text(words: object) -> str:
+    """Words of whatever origin, so that a browser shows them and does nothing else with them.
+
+    Examples
+    --------
+    >>> text("<script>alert('a & b')</script>")
+    '&lt;script&gt;alert(&#x27;a &amp; b&#x27;)&lt;/script&gt;'
+    """
+    readable = str(words).encode("utf-8", "replace").decode()  # file names may hold bytes that are no text
+    return escape(re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", "", readable))
+
+
+def sentence(words: str) -> str:
+    r"""What a fit said, as a sentence with symbols; escaped.
+
+    Examples
+    --------
+    >>> sentence("sigma = 1.01 +- 0.02, Phi' is known")
+    'σ = 1.01\xa0±\xa00.02, Φ′ is known.'
+    >>> sentence("there is an interaction: Bayes factor 10^69 against none")
+    'There is an interaction: Bayes factor 10⁶⁹ against none.'
+    >>> sentence("p = 2e-05")
+    'P = 2 × 10⁻⁵.'
+    """
+    for pattern, symbol in SYMBOLS:
+        words = re.sub(pattern, symbol, words)
+    words = re.sub(r"\b10\^(-?\d+)", lambda found: f"10{found[1].translate(RAISED)}", words).strip()
+    words = re.sub(r"(?<=\d)e([+-]\d\d+)\b", lambda found: f" × 10{str(int(found[1])).translate(RAISED)}", words)
+    if not words.startswith("σ"):
+        words = words[:1].upper() + words[1:]
+    return text(words if words.endswith((".", "!", "?")) else f"{words}.")

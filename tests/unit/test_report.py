@@ -1,0 +1,385 @@
+"""The report: its numbers are those of the fit, nothing from outside gets into its code, and it needs nothing else."""
+
+import json
+import re
+import types
+
+import numpy as np
+import pytest
+
+import trackless as tl
+from trackless.exploration import explore, radial_density
+from trackless.reporting import content, figures, prediction
+from trackless.reporting.animation import FINE, animated
+from trackless.reporting.content import collect
+from trackless.reporting.curves import potentials_of
+from trackless.reporting.page import embedded, page
+from trackless.reporting.prediction import predict
+from trackless.reporting.words import sentence, text
+from trackless.uncertainty import Uncertainty, with_uncertainty
+
+MODEL = tl.models.reference()
+EVIL = "</script><script>document.title = 'broken'</script>\u2028<b>&"
+
+
+def fitted_to(data, **options):
+    return tl.SelfTest(MODEL.external_basis, MODEL.interaction_basis, sigma=1.0, **options).fit(data)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return tl.simulate(MODEL, runs=60, step=1e-3, seed=3)
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    return fitted_to(data)
+
+
+@pytest.fixture(scope="module")
+def learnt(data):
+    """By the one door, with all its findings."""
+    return tl.fit(data, sigma=1.0, external="radial", interaction="radial")
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    data = tl.simulate(tl.models.mixture(), particles={"a": 5, "b": 3}, runs=30, step=1e-3, duration=0.3)
+    families = tl.models.mixture().external_basis, tl.models.mixture().interaction_basis
+    return tl.SelfTest(*families, sigma=1.0).fit(data), data
+
+
+def numbers(values):
+    return np.array([np.nan if value is None else value for value in values])
+
+
+def data_in(made):
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', made, re.S)[1])
+
+
+# Numbers
+
+
+def test_curves_are_those_of_the_fit(fitted, data):
+    explored = explore(data)
+    for one, potential, role in zip(
+        potentials_of(fitted, explored),
+        (fitted.external_, fitted.interaction_),
+        ("external", "interaction"),
+        strict=True,
+    ):
+        # the ends are rounded, and may be outside what was explored by that
+        columns = {name: numbers(values)[1:-1] for name, values in one["columns"].items()}
+        r = columns["r"]
+        np.testing.assert_allclose(columns["slope"], potential.slope(r), rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(np.diff(columns["profile"]), np.diff(potential.profile(r)), atol=2e-4)
+        np.testing.assert_allclose(
+            [columns["slope_lower"], columns["slope_upper"]], potential.band(r), rtol=1e-3, atol=1e-3
+        )
+        lower, upper = potential.band(r, of="profile")
+        np.testing.assert_allclose(columns["profile_upper"] - columns["profile_lower"], upper - lower, atol=1e-3)
+        density = radial_density(explored.reached(role, potential.origin), r)
+        np.testing.assert_allclose(columns["density"], density, rtol=1e-3, atol=1e-5)
+        assert abs(columns["profile"].mean()) < 0.02  # a constant cannot be known
+        assert one["ends"] == pytest.approx(fitted.explored_[role == "interaction"], rel=1e-5)
+
+
+def test_bands_are_left_out_where_there_are_none(data):
+    one_window = fitted_to(tl.accumulate(data[:1], MODEL.external_basis, MODEL.interaction_basis, windows=1))
+    assert one_window.covariance_ is None
+    said = collect(one_window, data[:1], simulate=False)
+    assert "slope_lower" not in said["potentials"][0]["columns"]
+    assert "There are no error bars." in [warned["headline"] for warned in said["warnings"]]
+
+
+def test_every_species_has_a_panel(mixed):
+    fit, data = mixed
+    said = collect(fit, data)
+    assert [one["title"] for one in said["potentials"]] == [
+        "External potential of a", "External potential of b", "Interaction of a and a", "Interaction of a and b",
+        "Interaction of b and b",
+    ]  # fmt: skip
+    r = numbers(said["potentials"][3]["columns"]["r"])
+    learnt = numbers(said["potentials"][3]["columns"]["slope"])
+    np.testing.assert_allclose(learnt, fit.interaction_["a", "b"].slope(r), rtol=1e-4, atol=1e-4)
+    assert [one["label"] for one in said["comparisons"]][:2] == [
+        "Pair distances of a and a",
+        "Pair distances of a and b",
+    ]
+    assert said["animation"]["observed"]["counts"][0] == [5, 3]
+
+
+def test_potentials_in_the_plane_are_maps(data):
+    family = tl.TensorSplines(5).adapted(explore(data), "external")
+    known = Uncertainty(family, 0.01 * np.eye(family.size), (np.array([-1.5, -1.5]), np.array([1.5, 1.5])))
+    learnt = with_uncertainty(family.combine(np.random.default_rng(0).normal(size=family.size)), known)
+    fit = types.SimpleNamespace(external_=learnt, interaction_=None, sigma_=1.0, explored_=(known.explored, None))
+    (one,) = potentials_of(fit, explore(data))
+    grid = np.stack(np.meshgrid(one["x"], one["y"]), axis=-1)
+    np.testing.assert_allclose(one["columns"]["gradient_1"], learnt.gradient(grid)[..., 0], rtol=1e-3, atol=1e-3)
+    value = np.array(one["columns"]["value"])
+    np.testing.assert_allclose(value - value[0, 0], learnt(grid) - learnt(grid)[0, 0], atol=1e-3)
+    lower, upper = learnt.band(grid, of="value")
+    np.testing.assert_allclose(2 * np.array(one["columns"]["value_half"]), upper - lower, rtol=1e-3)
+    assert 0.5 < np.mean(one["explored"]) < 1
+    assert "as a map of the plane" in figures.potential(one)
+
+
+def test_in_space_a_potential_that_is_not_radial_is_a_sentence():
+    data = tl.simulate(MODEL, runs=3, step=1e-3, duration=0.1, dim=3)
+    family = tl.TensorSplines(4).adapted(explore(data), "external")
+    fit = types.SimpleNamespace(external_=family.combine(np.ones(family.size)), interaction_=None, sigma_=1.0)
+    (one,) = potentials_of(fit, explore(data))
+    assert "in 3 dimensions there is no picture of it" in figures.potential(one)
+    assert "the first two of 3 coordinates" in animated(fit, data, explore(data), simulated=False)["sentences"][0]
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_predictions_agree_with_the_data_of_the_same_model(dim):
+    data = tl.simulate(MODEL, runs=40, step=1e-3, duration=0.5, dim=dim)
+    truth = types.SimpleNamespace(external_=MODEL.external, interaction_=MODEL.interaction, sigma_=1.0, coupling="mean")
+    compared = predict(truth, data, explore(data)).comparisons
+    assert [one["label"] for one in compared] == ["Pair distances", "Distances from the centre"]
+    for one in compared:
+        observed, low, high = (np.array(one[name]) for name in ("observed", "lower", "upper"))
+        assert np.mean((observed >= low) & (observed <= high)) > 0.75
+        assert observed @ np.diff(one["edges"]) == pytest.approx(0.995, abs=0.01)
+
+
+def test_a_wrong_model_predicts_something_else(data):
+    wrong = types.SimpleNamespace(external_=MODEL.external, interaction_=None, sigma_=2.0, coupling="mean")
+    one = predict(wrong, data, explore(data)).comparisons[0]
+    observed, low, high = (np.array(one[name]) for name in ("observed", "lower", "upper"))
+    assert np.mean((observed >= low) & (observed <= high)) < 0.6
+
+
+def test_pair_correlations_of_an_ideal_gas_are_one():
+    generator = np.random.default_rng(0)
+    gas = tl.Snapshots(generator.random((4, 20, 60, 2)) * 3.0, np.arange(20) * 0.1, box=3.0)
+    still = types.SimpleNamespace(external_=None, interaction_=None, sigma_=1.0, coupling="sum")
+    (one,) = predict(still, gas, explore(gas)).comparisons
+    assert one["label"] == "Pair correlation"
+    assert one["edges"][-1] == pytest.approx(1.5)
+    np.testing.assert_allclose(np.mean(one["observed"][10:]), 1.0, atol=0.02)
+    np.testing.assert_allclose(np.mean(one["predicted"][10:]), 1.0, atol=0.02)
+
+
+def test_the_animation_shows_the_data(fitted, data):
+    shown = animated(fitted, data, explore(data))
+    lower, upper = np.array(shown["lower"]), np.array(shown["upper"])
+    for frame in (0, 50, 100):
+        seen = np.array(shown["observed"]["positions"][frame]).reshape(-1, 2) / FINE * (upper - lower) + lower
+        np.testing.assert_allclose(seen, data.frame(0, frame), atol=2e-4 * float(np.ptp(data.positions)))
+    same_start = np.sort(np.reshape(shown["simulated"]["positions"][0], (-1, 2)), axis=0)
+    np.testing.assert_array_equal(same_start, np.sort(np.reshape(shown["observed"]["positions"][0], (-1, 2)), axis=0))
+    assert len(shown["simulated"]["positions"]) == len(shown["times"]) == 101
+
+
+def test_large_data_are_thinned_and_it_is_said():
+    generator = np.random.default_rng(0)
+    many = tl.Snapshots(generator.normal(size=(1, 450, 1201, 2)), np.arange(450) * 0.1)
+    still = types.SimpleNamespace(external_=None, interaction_=None, sigma_=1.0, coupling="sum")
+    shown = animated(still, many, explore(many), simulated=False)
+    assert len(shown["times"]) == 150
+    assert shown["observed"]["counts"][0] == [401]
+    assert shown["sentences"] == ["Run 1 of 1, every 3rd of 450 snapshots, every 3rd particle."]
+    assert len(json.dumps(shown)) < 1_500_000
+
+
+# What cannot be simulated
+
+
+def test_particles_that_come_and_go_are_not_simulated(fitted):
+    generator = np.random.default_rng(0)
+    runs = [[generator.normal(size=(6 + k % 2, 2)) for k in range(20)] for _ in range(3)]
+    ragged = tl.Snapshots(runs, [np.arange(20) * 0.1] * 3)
+    said = predict(fitted, ragged, explore(ragged))
+    assert said.comparisons[0]["predicted"] is None
+    assert "the number of particles changes" in said.sentences[0]
+    assert animated(fitted, ragged, explore(ragged))["simulated"] is None
+
+
+def test_a_single_snapshot_is_shown_as_it_is(fitted, data):
+    said = collect(fitted, tl.Snapshots(data.positions[:, :1], data.times[:1]))
+    assert said["comparison_sentences"] == ["Nothing was simulated: there is only one snapshot."]
+    assert ("Time", "0 to 0", "a single time") in said["facts"]
+    assert 'id="play"' not in page(said)
+
+
+def test_a_fit_that_blows_up_is_a_sentence(data):
+    outwards = types.SimpleNamespace(external_=-500 * MODEL.external, interaction_=None, sigma_=1.0, coupling="mean")
+    said = predict(outwards, data, explore(data))
+    assert said.comparisons[0]["predicted"] is None
+    assert said.sentences[0].startswith("The fitted model cannot be simulated: the simulation blew up")
+
+
+def test_an_instrument_is_not_simulated(data):
+    fit = fitted_to(data, observation=tl.Observation(position_error=0.01))
+    assert "seen through an instrument" in predict(fit, data, explore(data)).sentences[0]
+
+
+def test_what_takes_too_long_is_given_up(fitted, data, monkeypatch):
+    monkeypatch.setattr(prediction, "SECONDS", -1.0)
+    monkeypatch.setattr(prediction.Clock.__init__, "__defaults__", (-1.0,))
+    assert "takes too long" in predict(fitted, data, explore(data)).sentences[0]
+    shown = animated(fitted, data, explore(data))
+    assert len(shown["simulated"]["positions"]) == 1
+    assert "The simulation ends at t = 0:" in shown["sentences"][1]
+
+
+def test_irregular_times_and_single_steps_are_simulated(data):
+    times = np.concatenate([np.arange(10) * 1e-3, 0.02 + np.arange(10) * 0.05])
+    chosen = np.searchsorted(data.times, times - 1e-9).clip(max=100)
+    irregular = tl.Snapshots(data.positions[:, np.unique(chosen)], data.times[np.unique(chosen)])
+    assert predict(fitted_to(irregular), irregular, explore(irregular)).comparisons[0]["predicted"] is not None
+    steps = tl.simulate(MODEL, runs=20, step=0.02, observe_every=0.02)
+    fit = tl.SelfTest(MODEL.external_basis, MODEL.interaction_basis, dynamics="discrete", sigma=1.0).fit(steps)
+    assert len(animated(fit, steps, explore(steps))["simulated"]["positions"]) == 51
+
+
+# Words
+
+
+def test_warnings_come_first(data):
+    wrong = tl.SelfTest(MODEL.external_basis, MODEL.interaction_basis, sigma=0.5).fit(data)
+    said = collect(wrong, data, simulate=False)
+    assert said["warnings"][0]["headline"] == "The fitted model does not explain these data."
+    made = page(said)
+    assert made.index("Read this first") < made.index("What was learnt")
+    assert "Nothing speaks against this fit" not in made
+
+
+def test_a_good_fit_says_what_was_tested_and_how_to_make_it_again(learnt, data):
+    said = collect(learnt, data, source=["my data.csv"], reading={"dt": 0.01, "columns": None}, simulate=False)
+    assert "the model passes its residual tests" in said["passed"][0]
+    assert "data = tl.read('my data.csv', dt=0.01)" in said["code"]
+    assert "fit = tl.fit(data, sigma=1.0, external='radial', interaction='radial')" in said["code"]
+    told = [*said["decisions"], *said["identifiability"], *said["passed"]]
+    assert sorted(told) == sorted(learnt.findings_.sentences)  # nothing is lost
+    assert ("regularization", "'evidence'") in said["settings"]
+    assert {row[0] for row in said["numbers"]} >= {"Coercivity", "Parameters of V", "Parameters of Φ"}
+
+
+def test_a_validation_is_shown():
+    data = tl.simulate(MODEL, runs=10, step=1e-3, duration=0.2)
+    curve = types.SimpleNamespace(
+        label="pair distances at t = 0.5", xlabel="r", edges=np.arange(4.0), observed=np.ones(3), predicted=np.ones(3),
+        lower=np.zeros(3), upper=np.full(3, 2.0),
+    )  # fmt: skip
+    found = types.SimpleNamespace(p_value=0.004, topics={"pair distances": 0.002}, curves={"pairs": curve})
+    validation = types.SimpleNamespace(sentences=("pair distances differ",), passed=False, predictive=found)
+    said = collect(fitted_to(data), data, validation=validation)
+    assert said["comparisons"][0]["label"] == "pair distances at t = 0.5"
+    assert said["p_values"] == [("everything", "0.004"), ("pair distances", "0.002")]
+    assert "What the fitted model predicts is not what was seen." in [warned["headline"] for warned in said["warnings"]]
+    assert "Pair distances differ." in page(said)
+    nothing = types.SimpleNamespace(sentences=("held-out loss is fine",), passed=True, predictive=None)
+    said = collect(fitted_to(data), data, validation=nothing, simulate=False)
+    assert said["comparisons"][0]["label"] == "Pair distances"
+    assert "held-out loss is fine" in said["passed"]
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("sigma = 1 +- 0.1 from the data (sigma^2 by x)", "σ = 1\xa0±\xa00.1 from the data (σ² by x)."),
+        ("noise (sigma='diagonal')", "Noise (sigma=&#x27;diagonal&#x27;)."),
+        ("beyond r = 2 the data say nothing of Phi'", "Beyond r = 2 the data say nothing of Φ′."),
+        ("<b>", "&lt;b&gt;."),
+    ],
+)
+def test_sentences_are_typeset_and_escaped(words, shown):
+    assert sentence(words) == shown
+
+
+# Safety
+
+
+def test_nothing_from_outside_gets_into_the_code(tmp_path):
+    names = np.array(["a", EVIL] * 3)
+    data = tl.simulate(MODEL, runs=10, step=1e-3, duration=0.1, particles=6)
+    data = tl.Snapshots(data.positions, data.times, species=names)
+    family = {"a": tl.RadialSplines(4), EVIL: tl.RadialSplines(4)}
+    fit = tl.SelfTest(family, None, sigma=1.0, regularization=1e-3).fit(data)
+    made = tl.report(fit, data, tmp_path / "evil.html", title=EVIL, source=[EVIL]).read_text(encoding="utf-8")
+    assert made.count("<script") == 2
+    assert made.count("</script>") == 2
+    assert "<b>&" not in made
+    assert data_in(made)["potentials"][0]["of"].endswith(EVIL) or data_in(made)["potentials"][1]["of"].endswith(EVIL)
+    assert EVIL in data_in(made)["animation"]["species"]
+
+
+def test_embedded_text_is_ascii_without_markup():
+    assert embedded({"x": EVIL}).isascii()
+    assert not set("<>&") & set(embedded({"x": EVIL}))
+    assert json.loads(embedded({"x": EVIL}))["x"] == EVIL
+    with pytest.raises(ValueError, match="JSON"):
+        embedded(float("nan"))
+
+
+def test_odd_file_names_can_be_written():
+    assert text("caf\udce9\x00.csv") == "caf?.csv"
+
+
+def test_the_page_needs_nothing_else(fitted, data, tmp_path):
+    made = tl.report(fitted, data, tmp_path / "report.html", source="data.npz").read_text(encoding="utf-8")
+    assert "default-src 'none'" in made
+    assert not re.search(r"""(src|href|action)\s*=\s*["']?(?!#|data:)[^\s"'>]*[:/]""", made.split("<script>")[0])
+    assert not re.search(r"fetch\(|XMLHttpRequest|import\(|WebSocket|sendBeacon|@import|url\((?!#)", made)
+    assert re.findall(r"https?:[^\"'\s]*", made) == ["http://www.w3.org/2000/svg"]  # a name of SVG elements
+    assert "innerHTML" not in made
+
+
+# Files
+
+
+def test_a_report_on_many_runs_is_small(fitted, data, tmp_path):
+    many = tl.Snapshots(np.tile(data.positions, (34, 1, 1, 1))[:2000], data.times)
+    assert many.positions.shape == (2000, 101, 10, 2)
+    assert fitted.report(tmp_path / "large.html", many).stat().st_size < 1e6  # 8 MB is what we promise
+
+
+def test_files_are_not_overwritten_unasked(fitted, data, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text("mine")
+    with pytest.raises(tl.InputError, match="exists; choose another name"):
+        fitted.report(path, data)
+    assert path.read_text() == "mine"
+    assert fitted.report(path, data, overwrite=True, simulate=False) == path
+    assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_a_fit_that_was_saved_gives_the_same_page(fitted, data, tmp_path):
+    fitted.save(tmp_path / "fit.trackless")
+    loaded = tl.load(tmp_path / "fit.trackless")
+    one, other = (collect(fit, data, simulate=False)["potentials"] for fit in (fitted, loaded))
+    assert one == other
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda fit, data: (fit, data.positions), "expected Snapshots, got ndarray"),
+        (lambda fit, data: (tl.SelfTest(), data), "expected a fitted estimator, got SelfTest; call fit first"),
+        (
+            lambda fit, data: (fit, tl.Snapshots(data.positions[..., :1], data.times)),
+            "2-dimensional data, these have 1 ",
+        ),
+    ],
+)
+def test_a_fit_and_data_that_do_not_belong_together(fitted, data, change, words):
+    with pytest.raises(tl.InputError, match=words):
+        content.check_match(*change(fitted, data))
+
+
+def test_species_that_are_missing_are_named(mixed):
+    fit, data = mixed
+    alike = tl.Snapshots(data.positions, data.times)
+    with pytest.raises(tl.InputError, match="the species a, b, the data have none; give the data that were fitted"):
+        collect(fit, alike)
+
+
+def test_an_unfitted_estimator_has_no_report(data, tmp_path):
+    with pytest.raises(tl.InputError, match="nothing to report; call fit first"):
+        tl.SelfTest().report(tmp_path / "report.html", data)
