@@ -104,7 +104,7 @@ def _shade(axis: Axes, grid: NDArray[np.float64], distances: NDArray[np.float64]
 
 def whole_ticks(axis: Axes, values: Sequence[int]) -> Axes:
     """Ticks of a logarithmic axis at the few numbers that occur, written out."""
-    axis.set_xticks(values, [f"{value:g}" for value in values])
+    axis.set_xticks(values, [f"{value:g}" if value < 1000 else f"{value / 1000:g}k" for value in values])
     axis.set_xticks([], minor=True)
     return axis
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from trackless.plots import COLORS
 from trackless.reproduce.pool import pool_parts
 from trackless.reproduce.protocol import Context, Part
 from trackless.reproduce.sample_size import (
     LETTERS,
     PANELS,
+    color_of,
     draw_rates,
     exact_errors,
     exact_parts,
@@ -33,12 +33,12 @@ def section(context: Context) -> Section:
     intervals = sorted({dt for _, dt in errors})
     for role, axis in enumerate(axes):
         draw_rates(axis, errors, role)
-        for color, dt in zip(COLORS, intervals, strict=False):
+        for dt in intervals:
             if dt > 5e-3:
                 exact = exact_errors(context, dt)
                 sizes = sorted(int(size) for size in exact)
                 means = [exact[str(size)][:, role].mean() for size in sizes]
-                axis.plot(sizes, means, color=color, ls=":", marker="D", ms=5, label=f"dt = {dt:g}, exactly")
+                axis.plot(sizes, means, color=color_of(dt), ls=":", marker="D", ms=5, label=f"dt = {dt:g}, exactly")
         axis.set_title(LETTERS[role])
     axes[0].set_ylabel("error of the gradient (%)")
     axes[1].legend(frameon=False, fontsize=8)

@@ -285,11 +285,17 @@ def _figure(context: Context, found: dict[str, Errors]) -> Figure:
     return result
 
 
+def color_of(dt: float) -> str:
+    """The same for an interval in all panels, also in those that lack some."""
+    return COLORS[round(-np.log10(dt)) - 1]
+
+
 def draw_rates(axis: Axes, errors: Errors, role: int) -> None:
     """Errors against the number of runs, one line per interval, and the rate M^-1/2."""
     intervals = sorted({dt for _, dt in errors})
     sizes = sorted({size for size, _ in errors})
-    for color, dt in zip(COLORS, intervals, strict=False):
+    for dt in intervals:
+        color = color_of(dt)
         values = np.array([errors[size, dt][:, role] for size in sizes])
         axis.errorbar(
             sizes, values.mean(axis=1), yerr=values.std(axis=1, ddof=1), color=color, marker="o", ms=4, capsize=2,
