@@ -139,7 +139,7 @@ def _figure(grid: dict, dims: tuple[int, ...], sizes: tuple[int, ...]) -> Figure
                 axis.plot(*zip(*paper, strict=True), ls="", marker="o", mfc="none", mec=color, ms=10, alpha=0.6)
         first = float(grid[dims[0], sizes[0]][block])
         axis.plot(sizes, first * np.array(sizes) / sizes[0], color="0.6", ls="--", lw=1, label="~ N")
-        axis.set(xscale="log", yscale="log", xlabel="particles N", title=SYMBOLS[block])
+        axis.set(xscale="log", yscale="log", xlabel="particles N", title=SYMBOLS[block], xlim=(None, 1.6 * sizes[-1]))
         whole_ticks(axis, sizes).grid(alpha=0.3)
     axes[-1].legend(frameon=False, fontsize=8, title="open: the paper's", title_fontsize=8)
     return result
