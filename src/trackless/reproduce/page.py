@@ -113,7 +113,8 @@ def _in_short(sections: list[dict[str, Any]]) -> list[str]:
         if counts:
             number, total = np.sum(counts, axis=0).tolist()
             lines.append(f"- {said.format(number=number, total=total, share=f'{number / max(total, 1):.0%}')}")
-    minutes = sum(section["about"]["own minutes"] for section in sections)
+    costs = [section["about"] for section in sections]
+    minutes = sum(cost.get("own minutes", cost["minutes"]) for cost in costs)  # older pages do not know their own
     memory = max((section["about"]["peak memory"] for section in sections), default=0.0)
     machine = ", ".join({section["about"]["machine"]: None for section in sections})
     lines.append(f"- Computed in {minutes / 60:.1f} hours on {machine}; peak memory {memory:.1f} GB.")
