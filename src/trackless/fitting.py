@@ -154,9 +154,15 @@ def fit(
         seen = seen.closed(explore(snapshots), snapshots.box)
     if isinstance(interaction, str):
         cutoff = cutoff_of(snapshots, seen, cutoff, sentences)
-    if seen.window is not None and external == "auto":
+    if external == "auto" and (seen.window is not None or (snapshots.box is not None and interaction is not None)):
         external = None
-        sentences.append("in the window V is taken to be flat but for a drift (external='free' learns one)")
+        sentences.append(
+            "in the window V is taken to be flat but for a drift (external='free' learns one)"
+            if seen.window is not None
+            else "in a periodic box V is taken to be flat (one about a centre would end in a kink at its walls)"
+        )
+    if exclude_below is not None and cutoff is not None and exclude_below >= cutoff:
+        raise InputError(f"exclude_below: {exclude_below:g} is not below {cutoff:g}, where Phi ends; use a smaller one")
     guess = guessed_sigma(snapshots, sigma, coupling, seen)
     shared: dict[str, Any] = {
         "sigma": guess, "quadrature": quadrature, "regularization": "evidence", "coupling": coupling,

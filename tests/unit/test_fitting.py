@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import trackless as tl
+from trackless.shapes import Gaussian, ShiftedForce
 
 MODEL = tl.models.reference()
 
@@ -198,3 +199,28 @@ def test_impossible_comparisons(data):
         tl.compare(data, both, folds=1)
     with pytest.raises(tl.InputError, match="there is no candidate 'best'"):
         tl.compare(data, both).clearly("best", "oracle")
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    """Particles that repel each other in a periodic box: there is no V."""
+    soft = tl.Model("soft", None, tl.RadialFunctions([ShiftedForce(4.0 * Gaussian(0.0, 0.5), 1.5)]), (1.0,))
+    return tl.simulate(
+        soft, particles=20, runs=12, duration=0.5, step=1e-2, observe_every=1e-2, box=5.0, initial="lattice",
+        coupling="sum",
+    )  # fmt: skip
+
+
+def test_in_a_periodic_box_there_is_no_external_potential(crowd):
+    fitted = tl.fit(crowd, sigma=1.0, coupling="sum", cutoff=1.5)
+    assert fitted.external_ is None
+    assert any("V is taken to be flat" in sentence for sentence in fitted.findings_.sentences)
+    mean = fitted.converted("mean")
+    r = np.array([0.6, 0.9])
+    np.testing.assert_allclose(mean.interaction_.slope(r), 20 * fitted.interaction_.slope(r))
+    np.testing.assert_allclose(mean.interaction_.band(r), 20 * np.array(fitted.interaction_.band(r)))
+
+
+def test_pairs_that_cannot_be_told_apart_must_be_nearer_than_the_cutoff(crowd):
+    with pytest.raises(tl.InputError, match=r"exclude_below: 2 is not below 1\.5"):
+        tl.fit(crowd, sigma=1.0, coupling="sum", cutoff=1.5, exclude_below=2.0)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from trackless.basis import members_of
 from trackless.coupling import coupling_factor, in_words
 from trackless.evidence import Posterior
 from trackless.priors import Missed, in_units
@@ -46,12 +47,15 @@ def converted(fit: Fit, coupling: str) -> Fit:
 
 def _posterior(found: Posterior, fit: LeastSquares, scales: Array, factor: float) -> Posterior:
     pairs = np.outer(scales, scales)
-    families = [basis for basis in (fit.external_basis_, fit.interaction_basis_) if basis is not None]
+    members = members_of((fit.external_basis_, fit.interaction_basis_))
     hyperparameters = [
-        in_units(basis, h, factor if basis is fit.interaction_basis_ else 1.0)
-        for basis, h in zip(families, found.hyperparameters, strict=True)
+        in_units(member.basis, h, factor if member.role else 1.0)
+        for member, h in zip(members, found.hyperparameters, strict=True)
     ]
-    missed = found.missed[1]
+    missed = tuple(
+        _smaller(one, factor) if member.role and one is not None else one
+        for member, one in zip(members, found.missed, strict=False)  # empty where no bands were asked for
+    )
     return replace(
         found,
         coef=found.coef / scales,
@@ -62,7 +66,7 @@ def _posterior(found: Posterior, fit: LeastSquares, scales: Array, factor: float
         hyperparameters=hyperparameters,
         noise=found.noise * pairs,
         deviations=None if found.deviations is None else found.deviations / scales,
-        missed=(found.missed[0], None if missed is None else _smaller(missed, factor)),
+        missed=missed,
     )
 
 
