@@ -77,12 +77,14 @@ def most_likely(before: Array, after: Array, epsilon: float) -> NDArray[np.int64
     array([[1, 0]])
     """
     cost = ((before[:, :, None] - after[:, None]) ** 2).sum(axis=-1) / epsilon
-    rows, columns = np.zeros(before.shape[:2]), np.zeros(before.shape[:2])
+    columns, left = np.zeros(before.shape[:2]), np.arange(len(before))
     for _ in range(SWEEPS):
-        rows = -np.asarray(logsumexp(columns[:, None] - cost, axis=2))
-        columns = -np.asarray(logsumexp(rows[:, :, None] - cost, axis=1))
-        sums = np.exp(rows + np.asarray(logsumexp(columns[:, None] - cost, axis=2)))
-        if np.abs(sums - 1).max() < CLOSE:
+        own = cost[left]
+        rows = -np.asarray(logsumexp(columns[left, None] - own, axis=2))
+        columns[left] = -np.asarray(logsumexp(rows[:, :, None] - own, axis=1))
+        sums = np.exp(rows + np.asarray(logsumexp(columns[left, None] - own, axis=2)))
+        left = left[np.abs(sums - 1).max(axis=1) >= CLOSE]  # most plans are soon good enough
+        if not len(left):
             break
     return (columns[:, None] - cost).argmax(axis=2)
 
