@@ -253,7 +253,7 @@ def _later(model: Any, fitted: Any, group: _Group, names: tuple[str, ...], box: 
         "accurate": False if discrete else "roughly",
     }  # fmt: skip
     step = group.times[-1] / STEPS
-    unit = _common_unit(group.times, fitted)
+    unit = float(group.times[0]) if discrete else _common_unit(group.times)
     if unit is not None:
         step = unit if discrete else unit / np.ceil(unit / step - 1e-9)
         paths = simulate(
@@ -270,10 +270,8 @@ def _later(model: Any, fitted: Any, group: _Group, names: tuple[str, ...], box: 
     return np.stack(found, axis=1)
 
 
-def _common_unit(times: Array, fitted: Any) -> float | None:
+def _common_unit(times: Array) -> float | None:
     """The longest interval that all times are whole multiples of, or None: the first one, or a simple part of it."""
-    if getattr(fitted, "dynamics", "continuous") == "discrete":
-        return float(times[0])
     for part in range(1, 9):
         counts = times / (times[0] / part)
         if np.abs(counts - np.rint(counts)).max() < 1e-6 * counts.max():
@@ -361,5 +359,5 @@ def _curves(bins: Bins, times: Array, seen: list[list[Array]], simulated: list[l
             lower, upper = np.quantile(draws, [0.025, 0.975], axis=0)
             label = f"{words}, after {times[lag]:.3g}"
             name = f"{topic} {k} {lag}"
-            found[name] = Curve(label, words.split(",")[0], edges, seen[lag][k], draws.mean(axis=0), lower, upper)
+            found[name] = Curve(label, words, edges, seen[lag][k], draws.mean(axis=0), lower, upper)
     return found
