@@ -30,6 +30,7 @@ Wanted = Basis | Mapping[Any, Basis] | None
 MOST_BYTES = 2_000_000_000  # moments of one block may not be larger
 COPIES = ((3.0, 0.0), (-1.5, 1.0), (-1.5, 1.0), (1.0, np.sqrt(2.0)))
 """Factors of sums, and additional errors of positions: a parabola in the variance of the error, taken at no error."""
+LEAST_BLOCKS = 8  # for as many, time windows may be as short as two snapshots
 FEW_BLOCKS = 64  # with fewer runs than this, time windows serve as further blocks
 
 
@@ -171,13 +172,19 @@ def _check_cutoff(interaction: Basis, snapshots: Snapshots) -> None:
     if cutoff is None or cutoff > half_box(snapshots.box):
         raise InputError(
             f"interaction: in a periodic box functions must vanish beyond half the shortest side "
-            f"({half_box(snapshots.box):g}); use tl.RadialSplines(..., cutoff={half_box(snapshots.box):g})"
+            f"({half_box(snapshots.box):g}); use splines with a cutoff of at most that, such as "
+            f"cutoff={half_box(snapshots.box):g}"
         )
 
 
 def usual_windows(snapshots: Snapshots) -> int:
-    """Time windows per run, so that together they are enough blocks; runs much shorter than most have empty ones."""
-    return max(1, min(-(-FEW_BLOCKS // snapshots.runs), (usual_length(snapshots) - 1) // 4))
+    """Time windows per run, so that together they are enough blocks; runs much shorter than most have empty ones.
+
+    Windows have four intervals or more, fewer only where there would be hardly any scatter to see otherwise.
+    """
+    intervals = usual_length(snapshots) - 1
+    enough, least = (-(-blocks // snapshots.runs) for blocks in (FEW_BLOCKS, LEAST_BLOCKS))
+    return max(1, min(enough, intervals // 4), min(least, intervals))
 
 
 def _empty(

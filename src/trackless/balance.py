@@ -203,6 +203,8 @@ def balance(
         Keep the parts of the noise in each direction apart.
     """
     families = families_of(external, interaction, snapshots.dim, per_direction)
+    if interaction is None:
+        families = families._replace(reach=0.0)  # only pairs that tests look at
     tests = tests_for(snapshots, per_direction, quadratic=False, kinds=len(families.external))
     if len(tests.names) == 0:
         raise InputError("no test function fits these data: one particle in a periodic box has no energy to look at")

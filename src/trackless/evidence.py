@@ -71,6 +71,8 @@ class Posterior:
         Errors of the coefficients drawn from what is left of the uncertainty.
     missed : tuple of (Missed or None)
         What the functions of each potential cannot show, in the order of :func:`trackless.basis.members_of`.
+    freedom : float
+        How many independent parts of the data the covariance rests on.
     """
 
     coef: Array
@@ -83,6 +85,7 @@ class Posterior:
     heard: NDArray[np.bool_]
     deviations: Array | None = None
     missed: tuple[Missed | None, ...] = ()
+    freedom: float = np.inf
 
     def solved(self, matrix: Array, vector: Array) -> Array:
         """Coefficients (K,) of other equations of the same kind, with the same prior and noise."""
@@ -145,12 +148,11 @@ def posterior(
         found = problem.posterior(h)
         if not bands:
             return found
-        count = len(units.weights)
-        free = max(count - found.effective, 0.5 * count)  # what was fitted took its part of the scatter
-        measured = units.scatter(coef, heard) + systematic
-        covariance, deviations = problem.averaged(h, measured * count / free)
+        freedom = units.freedom(found.gain(matrix), heard)
+        measured = units.scatter(coef, heard) * len(units.weights) / freedom + systematic
+        covariance, deviations = problem.averaged(h, measured)
         missed = tuple(prior.missed(own) for prior, own in zip(problem.priors, problem.split(h), strict=True))
-        return replace(found, covariance=covariance, deviations=deviations, missed=missed)
+        return replace(found, covariance=covariance, deviations=deviations, missed=missed, freedom=freedom)
 
 
 def priors_of(members: list[Member], coef: Array, matrix: Array) -> list[tuple[slice, Prior]]:

@@ -79,6 +79,28 @@ class Units(NamedTuple):
         sizes, vectors = np.linalg.eigh(scatter + np.outer(heard, heard) * self.common)
         return (vectors * np.maximum(sizes, 0.0)) @ vectors.T
 
+    def freedom(self, gain: Array, heard: NDArray[np.bool_]) -> float:
+        """How many units the residuals b - A coef are worth, if coef = gain (K, heard) @ b: at least 1.
+
+        The fit follows each unit a little, so that residuals are too small. A unit's leverage is the eigenvalue of
+        its A times the gain, averaged with the eigenvalues as weights: 1/n for each of n units that are alike, however
+        many coefficients there are; where each speaks of other functions, they add up to the number of coefficients.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> alike = Units(np.broadcast_to(np.eye(3), (9, 3, 3)), np.zeros((9, 3)), np.ones(9))
+        >>> round(alike.freedom(np.eye(3), np.ones(3, dtype=bool)), 6)
+        8.0
+        >>> apart = Units(9 * np.eye(9)[:, :, None] * np.eye(9)[:, None], np.zeros((9, 9)), np.ones(9))
+        >>> round(apart.freedom(np.eye(9), np.ones(9, dtype=bool)), 6)
+        1.0
+        """
+        followed = self.matrices[:, heard] @ (gain / self.weights.sum())
+        sums, squares = np.einsum("uii->u", followed), np.einsum("uij,uji->u", followed, followed)
+        leverages = np.divide(squares, sums, out=np.ones_like(sums), where=sums > 0)
+        return max(len(followed) - float(np.clip(leverages, 0.0, 1.0).sum()), 1.0)
+
     def covariance(self, coef: Array, heard: NDArray[np.bool_]) -> Array:
         """The same, shrunk so that it can be inverted, for weights; what units have in common is not part of it.
 
@@ -119,7 +141,7 @@ class Units(NamedTuple):
         back = own[:, None] * vectors * np.sqrt(sizes * typical)
         shrunk = back @ ((1 - share) * scatter + share * np.eye(len(scatter))) @ back.T
         result = np.zeros((len(heard), len(heard)))
-        result[np.ix_(heard, heard)] = shrunk / len(white)
+        result[np.ix_(heard, heard)] = shrunk / max(len(white) - 1, 1)  # the fit goes through the mean of the units
         return result
 
 

@@ -23,21 +23,26 @@ DRAWS = 4000  # of the largest deviation, for simultaneous bands
 GRID = 200  # places at which it is looked for, per direction
 
 
-def sandwich(units: Units, coef: Array, ridge: float) -> Array:
-    """Covariance (K, K) of the ridge solution: (A + ridge)^-1 S (A + ridge)^-T, S from the scatter of the units.
+def sandwich(units: Units, coef: Array, ridge: float) -> tuple[Array, float]:
+    """Covariance (K, K) of the ridge solution, and how many independent units it rests on.
+
+    (A + ridge)^-1 S (A + ridge)^-T, S from the scatter of the units, made up for what the fit takes of it.
 
     Examples
     --------
     >>> import numpy as np
     >>> noise = np.random.default_rng(0).normal(size=(1000, 1, 1))
     >>> units = Units(np.ones((1000, 1, 1)), 3 + noise[:, :, 0], np.ones(1000))
-    >>> bool(abs(sandwich(units, np.array([3.0]), 0.0)[0, 0] / (noise.var() / 1000) - 1) < 0.01)
-    True
+    >>> covariance, freedom = sandwich(units, np.array([3.0]), 0.0)
+    >>> bool(abs(covariance[0, 0] / (noise.var() / 1000) - 1) < 0.01), round(freedom)
+    (True, 999)
     """
     matrix = units.mean()[0]
     everything = np.ones(len(coef), dtype=bool)
-    inverse = np.linalg.inv(matrix + ridge * np.eye(len(coef)))
-    return inverse @ units.scatter(coef, everything) @ inverse.T
+    inverse = np.asarray(np.linalg.inv(matrix + ridge * np.eye(len(coef))), float)
+    freedom = units.freedom(inverse, everything)
+    scatter = units.scatter(coef, everything) * len(units.weights) / freedom
+    return inverse @ scatter @ inverse.T, freedom
 
 
 def bootstrap(units: Units, solve: Callable[[Array, Array], Array], draws: int = 200, seed: int = 0) -> Array:

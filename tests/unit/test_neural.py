@@ -117,7 +117,10 @@ def test_covariance_of_units_is_their_scatter():
 
 @pytest.mark.parametrize("count", [4, 15, 200])
 def test_covariance_of_few_units_is_shrunk_as_ledoit_and_wolf_say(count):
-    """Towards typical variances along the spectrum of A (of functions of equal force); the share by its definition."""
+    """Towards typical variances along the spectrum of A (of functions of equal force); the share by its definition.
+
+    One of the units is used up: the fit goes through their mean.
+    """
     generator = np.random.default_rng(count)
     root = np.tril(generator.normal(size=(3, 3))) + 2 * np.eye(3)
     matrix, residuals = np.eye(4), np.zeros((count, 4))
@@ -140,7 +143,7 @@ def test_covariance_of_few_units_is_shrunk_as_ledoit_and_wolf_say(count):
     noise = sum(((np.outer(w, w) - scatter) ** 2).sum() for w in white) / count**2
     share = min(noise / ((scatter - np.eye(3)) ** 2).sum(), 1.0)
     back = np.linalg.inv(to_white) @ np.diag(np.sqrt(typical))
-    expected = back @ ((1 - share) * scatter + share * np.eye(3)) @ back.T / count
+    expected = back @ ((1 - share) * scatter + share * np.eye(3)) @ back.T / (count - 1)
     covariance = units.covariance(coef, heard)
     np.testing.assert_allclose(covariance[np.ix_(heard, heard)], expected, rtol=1e-9, atol=1e-12)
     assert not covariance[2].any()

@@ -24,14 +24,26 @@ def oracle(data):
 
 
 def test_the_sandwich_of_weighted_means():
-    """K = 1: theta = sum b / sum A, and its variance is the scatter of b - A theta over (mean A)^2 n."""
+    """K = 1: theta = sum b / sum A, its variance the scatter of b - A theta over (mean A)^2 n, for n - 1 free units."""
     generator = np.random.default_rng(0)
     a = generator.uniform(1, 2, size=(400, 1, 1))
     b = 3 * a[:, :, 0] + generator.normal(size=(400, 1))
     theta = b.sum() / a.sum()
-    found = sandwich(Units(a, b, np.ones(400)), np.array([theta]), 0.0)[0, 0]
+    found = sandwich(Units(a, b, np.ones(400)), np.array([theta]), 0.0)[0][0, 0]
     residuals = b[:, 0] - a[:, 0, 0] * theta
-    assert found == pytest.approx((residuals**2).mean() / a.mean() ** 2 / 400)
+    assert found == pytest.approx((residuals**2).sum() / a.mean() ** 2 / 400 / 399)
+
+
+def test_bands_narrow_with_the_number_of_particles_even_in_a_few_windows():
+    """Ten snapshots of one run are hardly any parts to see scatter in: more coefficients must not widen the bands."""
+    model, distances, widths = tl.models.reference(), np.linspace(0.5, 1.5, 9), []
+    for particles in (20, 320):
+        data = tl.simulate(model, particles=particles, runs=1, duration=0.09, step=1e-3, observe_every=0.01)
+        fitted = tl.fit(data, sigma=1.0, external="radial", interaction="radial")
+        assert fitted.freedom_ > 6  # eight windows
+        lower, upper = fitted.external_.band(distances)
+        widths.append(np.median(upper - lower))
+    assert widths[1] < 0.5 * widths[0]
 
 
 def test_a_ridge_shrinks_the_covariance(data):

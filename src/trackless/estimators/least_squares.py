@@ -21,7 +21,7 @@ from trackless.exploration import Exploration, explore
 from trackless.identifiability import Identifiability, identifiability
 from trackless.intensity import Sigma
 from trackless.mixtures import Kinds, joined
-from trackless.moments import Moments, NormalEquations, rule_index
+from trackless.moments import Moments, NormalEquations
 from trackless.potentials import Potential, RadialPotential
 from trackless.residuals import Units
 from trackless.snapshots import Snapshots
@@ -73,6 +73,9 @@ class LeastSquares(Saving, ABC):
         data, prepared = self._prepared(X) if isinstance(X, Snapshots) else (X, self._unprepared(X))
         vars(self).update(prepared)
         self.fingerprint_ = X.fingerprint() if isinstance(X, Snapshots) else None
+        vars(self).pop("box_", None)  # moments do not know it
+        if isinstance(X, Snapshots):
+            self.box_ = X.box
         moments, self.explored_ = self._moments(data)
         self._learn(moments)
         if isinstance(data, Snapshots):
@@ -82,7 +85,7 @@ class LeastSquares(Saving, ABC):
     def _learn(self, moments: Moments) -> None:
         """Solve for the coefficients, and everything that follows from them."""
         equations = self._equations(moments)
-        solution, covariance, found = self._learnt(moments, equations)
+        solution, covariance, found, self.freedom_ = self._learnt(moments, equations)
         self.moments_ = moments
         self.external_basis_, self.interaction_basis_ = moments.external, moments.interaction
         self.solution_, self.posterior_ = solution, found
@@ -91,8 +94,6 @@ class LeastSquares(Saving, ABC):
         self.loss_ = equations.loss(solution.coef)
         self.sigma_ = self._noise(moments, equations, solution.coef)
         self.condition_numbers_ = condition_numbers(equations)
-        fitted = found.effective if found is not None else len(self.coef_)
-        self.freedom_ = max(float((moments.weight[:, :, *rule_index("left")] > 0).sum() - fitted), 1.0)
         self._set_potentials()
 
     def _refine(self, snapshots: Snapshots) -> None:
@@ -107,16 +108,21 @@ class LeastSquares(Saving, ABC):
 
     def _learnt(
         self, moments: Moments, equations: NormalEquations, bands: bool = True
-    ) -> tuple[Solution, Array | None, Posterior | None]:
-        """Coefficients, their covariance and what the evidence chose; without ``bands`` the covariance is not final."""
+    ) -> tuple[Solution, Array | None, Posterior | None, float]:
+        """Coefficients, their covariance, what the evidence chose, and how many independent parts all this rests on.
+
+        Without ``bands`` covariance and parts are not final.
+        """
         units = self._units(moments)
         if self.regularization == "evidence":
             found = posterior(units, (moments.external, moments.interaction), self._errors(moments), bands)
-            return Solution(found.coef, 0.0), found.covariance, found
+            return Solution(found.coef, 0.0), found.covariance, found, found.freedom
         check_reached(equations, moments.names)
         solution = self._solve(moments, equations)
-        several = len(units.weights) > 1
-        return solution, sandwich(units, solution.coef, solution.ridge) if several else None, None
+        if len(units.weights) < 2:
+            return solution, None, None, 1.0
+        covariance, freedom = sandwich(units, solution.coef, solution.ridge)
+        return solution, covariance, None, freedom
 
     def _prepared(self, snapshots: Snapshots) -> tuple[Snapshots, dict[str, Any]]:
         """The part of the data that is used, and attributes that say so."""
