@@ -15,4 +15,12 @@ class InputError(ValueError):
 
 
 class TimeStepNeeded(InputError):
-    """The file counts frames or steps, and nobody has said how long one is."""
+    """The file counts frames or steps, and nobody has said how long one is; ``counted`` is the word for one."""
+
+    def __init__(self, message: str, counted: str = "frame") -> None:
+        super().__init__(message)
+        self.counted = counted
+
+
+class NotAResult(InputError):
+    """The file is none that a fit was saved to."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from trackless._errors import InputError
 from trackless.snapshots import Snapshots
+from trackless.wording import plural
 
 LONG = 3.0  # times the usual interval: a frame or two that are missing are still bridged
 REGULAR = 0.5  # of the usual interval: the middle half of all intervals differs by less, or they differ on purpose
@@ -43,9 +44,9 @@ class Gaps:
         """What was done, in words; empty where nothing was."""
         if not self.count:
             return ""
-        said = f"split at {self.count:,} gap{'s' * (self.count > 1)}, intervals longer than {self.longest:.4g}"
+        said = f"split at {plural(self.count, 'gap')}, intervals longer than {self.longest:.4g}"
         if self.single:
-            said += f"; {self.single:,} snapshot{'s' * (self.single > 1)} between gaps left out"
+            said += f"; {plural(self.single, 'snapshot')} between gaps left out"
         return said
 
 

@@ -14,6 +14,7 @@ from trackless._errors import InputError
 from trackless.snapshot_input import checked_times, clock, floating, ragged
 from trackless.space import Box, checked_box
 from trackless.species import Species, joined, sorted_array, sorted_runs
+from trackless.wording import plural
 
 if TYPE_CHECKING:
     from trackless.gaps import Gaps
@@ -208,10 +209,14 @@ class Snapshots:
         label = "labeled" if self._labeled else "unlabeled"
         if self._species is not None:
             label += f", species {', '.join(self._species.names)}"
+        if self._box is not None:
+            label += f", box {' x '.join(f'{side:g}' for side in self._box)}"
+        many = plural(self.runs, "run")
         if self._array is not None:
-            runs, times, particles, dim = self._array.shape
-            return f"Snapshots({runs} runs, {times} times, {particles} particles, dim {dim}, {label})"
-        return f"Snapshots({self.runs} runs, {self.frames} snapshots, ragged, dim {self._dim}, {label})"
+            sizes = f"{plural(self._array.shape[1], 'time')}, {plural(self._array.shape[2], 'particle')}"
+        else:
+            sizes = f"{plural(self.frames, 'snapshot')}, ragged"
+        return f"Snapshots({many}, {sizes}, dim {self._dim}, {label})"
 
     # Parts of it
 

@@ -111,6 +111,8 @@ def test_files_of_another_kind(ending, kind, tmp_path):
     }
     if kind in known and not ending.endswith(".gz"):
         assert known[kind] in said
+    if kind in ("words", "json") and ending in ("npz", "npy", "h5", "hdf5", "parquet", "gsd"):
+        assert "it is text; name it .csv" in said
 
 
 def test_compressed_text_under_another_name(tmp_path):

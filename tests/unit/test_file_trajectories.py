@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import trackless as tl
+from trackless.files import read_with_notes
 
 
 def dump(
@@ -40,6 +41,7 @@ def test_lammps_positions_begin_at_the_lower_end_of_the_box(tmp_path):
     np.testing.assert_array_equal(data.times, [0.5, 1.0])
     np.testing.assert_array_equal(data.positions[0, 0], [[0.5, 4, 5], [3.5, 1, 2]])
     np.testing.assert_array_equal(data.positions[0, 1], data.positions[0, 0])
+    assert "begins at (-1, " in read_with_notes(tmp_path / "run.lammpstrj", dt=0.005).notes[0]
 
 
 @pytest.mark.parametrize(

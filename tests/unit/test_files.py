@@ -10,8 +10,8 @@ import pytest
 from file_data import TIMES, assert_equal, ragged, regular
 
 import trackless as tl
-from trackless.files import save
-from trackless.files.atomic import replacing
+from trackless.files import read_with_notes, save
+from trackless.files.atomic import check_target, replacing
 
 
 def names(folder):
@@ -259,7 +259,47 @@ def test_a_file_made_meanwhile_is_kept(tmp_path):
     assert names(tmp_path) == ["note.txt"]
 
 
+def test_a_folder_is_no_file(tmp_path):
+    (tmp_path / "data.csv").mkdir()
+    with pytest.raises(tl.InputError, match=r"data\.csv: it is a folder; give the files in it"):
+        tl.read(tmp_path / "data.csv")
+
+
+def test_an_error_while_writing_names_the_file_that_was_asked_for(tmp_path, monkeypatch):
+    def write():
+        with replacing(tmp_path / "note.txt") as temporary:
+            raise OSError(28, "No space left on device", str(temporary))
+
+    with pytest.raises(tl.InputError, match=r"note\.txt: cannot write here \(No space left on device\)"):
+        write()
+
+    def refuse(**_):  # permissions do not stop root
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    with pytest.raises(tl.InputError, match=r"note\.txt: cannot write here \(Permission denied\)"):
+        check_target(tmp_path / "note.txt")
+    assert names(tmp_path) == []
+
+
+def test_a_file_system_without_links_will_do(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr("os.link", refuse)
+    tl.write(regular(), tmp_path / "data.npz")
+    assert names(tmp_path) == ["data.npz"]
+
+
 def test_written_files_have_ordinary_permissions(tmp_path):
     (tmp_path / "plain.txt").write_text("")
     tl.write(regular(), tmp_path / "data.npz")
     assert (tmp_path / "data.npz").stat().st_mode == (tmp_path / "plain.txt").stat().st_mode
+
+
+@pytest.mark.parametrize(("counts", "said"), [((4, 4, 4, 3), True), ((4, 3, 4, 3), False), ((4, 4, 4, 5), False)])
+def test_a_file_that_may_have_been_cut_short_is_said_to(tmp_path, counts, said):
+    rows = [f"{i},{k},{i + k}" for i, count in enumerate(counts) for k in range(count)]
+    (tmp_path / "data.csv").write_text("time,x,y\n" + "\n".join(rows))
+    notes = read_with_notes(tmp_path / "data.csv").notes
+    assert any("has fewer particles (3 instead of 4): if the file was cut short" in note for note in notes) == said

@@ -114,5 +114,5 @@ def test_files_are_split_only_if_asked(tmp_path):
     assert tl.read(tmp_path / "data.npz", max_gap="auto").runs == 6
     found = tl.inspect(tmp_path / "data.npz")
     assert found.splits == 6
-    assert "in a fit runs are split at 6 gaps" in " ".join(found.findings)
+    assert "as runs of their own: split at 6 gaps" in " ".join(found.findings)
     assert tl.inspect(tmp_path / "data.npz", max_gap=None).splits == 0

@@ -135,11 +135,11 @@ def rewritten(source, target, change):
         (lambda content: {**content, "format": "something else"}, "not a result saved by trackless"),
         (
             lambda content: {**content, "version": 99, "trackless": "7.1"},
-            r"saved by a newer trackless 7\.1, in version 99 .* trackless 0\.1\.0 reads up to 5: update it",
+            r"saved by a newer trackless 7\.1, in version 99 .* trackless 0\.1\.0 reads up to 6: update it",
         ),
         (
             lambda content: {**content, "version": 3},
-            r"saved by an older trackless 0\.1\.0, in version 3 .* reads 4 to 5: fit again, or load it with",
+            r"saved by an older trackless 0\.1\.0, in version 3 .* reads 4 to 6: fit again, or load it with",
         ),
         (lambda content: {**content, "version": "five"}, "damaged .its version is 'five'"),
         (lambda content: {"format": content["format"], "version": 5}, "damaged .KeyError"),
@@ -269,3 +269,20 @@ def test_the_text_is_readable_by_hand(tmp_path):
     assert '"trackless": "0.1.0"' in text
     assert '"sigma": 1.0' in text
     assert max(map(len, text.splitlines())) < 200
+
+
+def test_symmetric_matrices_are_saved_by_half(tmp_path):
+    data = tl.simulate(tl.models.reference(), runs=30, duration=0.2, step=1e-3)
+    moments = tl.accumulate(data, tl.RadialSplines(10), tl.RadialSplines(30), "mean")
+    save(moments, tmp_path / "moments.trackless")
+    assert (tl.load(tmp_path / "moments.trackless").quadratic == moments.quadratic).all()
+    with zipfile.ZipFile(tmp_path / "moments.trackless") as archive:
+        assert sum(member.file_size for member in archive.infolist()) < 0.6 * moments.quadratic.nbytes
+
+    def longer(content):
+        content["result"]["quadratic"]["symmetric"] += 1
+        return content
+
+    rewritten(tmp_path / "moments.trackless", tmp_path / "damaged", longer)
+    with pytest.raises(tl.InputError, match=r"damaged .*half a matrix of 41 rows"):
+        tl.load(tmp_path / "damaged")

@@ -32,7 +32,7 @@ def test_regular_data():
     np.testing.assert_array_equal(data.counts_of(1), [3] * 6)
     np.testing.assert_array_equal(data.frame(2, 3), POSITIONS[2, 3])
     np.testing.assert_array_equal(data.points_of(1, 2, 3), POSITIONS[1, 2:4].reshape(6, 2))
-    assert repr(data) == "Snapshots(4 runs, 6 times, 3 particles, dim 2, labeled)"
+    assert repr(data) == "Snapshots(4 runs, 6 times, 3 particles, dim 2, labeled, box 3 x 4)"
 
 
 def test_ragged_data():
@@ -206,3 +206,11 @@ def test_an_interval_may_stand_for_times():
     for dt in (0, -1, np.nan, "fast"):
         with pytest.raises(tl.InputError, match="dt: expected a positive time between frames"):
             tl.Snapshots(array, dt=dt)
+
+
+@pytest.mark.parametrize(("data", "words"), [
+    (tl.Snapshots(np.zeros((1, 2, 1, 2)), dt=1, box=(3, 4)), "1 run, 2 times, 1 particle, dim 2, unlabeled, box 3 x 4"),
+    (tl.Snapshots([[np.zeros((2, 1))]], [[0.0]]), "1 run, 1 snapshot, ragged, dim 1, unlabeled"),
+])  # fmt: skip
+def test_printed_snapshots_count_in_words_and_have_their_box(data, words):
+    assert repr(data) == f"Snapshots({words})"

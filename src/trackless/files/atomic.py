@@ -20,7 +20,16 @@ def check_target(path: str | Path, overwrite: bool = False) -> Path:
         raise InputError(f"{target} exists; choose another name, or allow overwriting (overwrite=True, --force)")
     if not target.parent.is_dir():
         raise InputError(f"{target}: the directory {target.parent} does not exist; create it first")
+    try:  # permissions do not tell all: file systems may be read-only or full
+        tempfile.TemporaryFile(dir=target.parent).close()
+    except OSError as error:
+        raise _unwritable(target, error) from None
     return target
+
+
+def _unwritable(target: Path, error: OSError) -> InputError:
+    """The error in terms of the file that was asked for, not of a temporary one."""
+    return InputError(f"{target}: cannot write here ({error.strerror or error}); choose another place, or make room")
 
 
 @contextmanager
@@ -37,8 +46,11 @@ def replacing(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
     'whole'
     """
     target = check_target(path, overwrite)
-    handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=target.suffix, dir=target.parent)
-    os.close(handle)
+    try:
+        handle, name = tempfile.mkstemp(prefix=".trackless-", suffix=target.suffix, dir=target.parent)
+        os.close(handle)
+    except OSError as error:
+        raise _unwritable(target, error) from None
     temporary = Path(name)
     try:
         yield temporary
@@ -52,5 +64,11 @@ def replacing(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
                 os.link(temporary, target)
             except FileExistsError:
                 check_target(target)
+            except OSError:  # not every file system has links
+                temporary.replace(check_target(target))
+    except OSError as error:
+        if error.filename not in (None, name):  # of another file: not about writing this one
+            raise
+        raise _unwritable(target, error) from None
     finally:
         temporary.unlink(missing_ok=True)

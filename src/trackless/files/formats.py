@@ -27,6 +27,7 @@ class Format:
     ----------
     name : str
     read : callable (path, dt, box) -> Snapshots, or None
+        Of a trajectory: -> Snapshots, and notes.
     read_table : callable (path, dt, columns) -> (Table, Layout), or None
         Tables have this instead of ``read``.
     write : callable (snapshots, path), or None
@@ -37,7 +38,7 @@ class Format:
     """
 
     name: str
-    read: Callable[..., Snapshots] | None = None
+    read: Callable[..., Any] | None = None
     read_table: Callable[..., tuple[Table, Layout]] | None = None
     write: Callable[[Snapshots, Path], None] | None = None
     trajectory: bool = False
@@ -178,6 +179,8 @@ def _format_of(path: Path) -> Format:
     gzipped = path.suffix.lower() == ".gz"
     ending = Path(path.stem).suffix.lower() if gzipped else path.suffix.lower()
     found = FORMATS.get(ending)
+    if ending == ".trackless":
+        raise InputError(f"{path}: expected snapshots, but files of this ending are fits, which tl.load reads")
     if found is None or (gzipped and not found.gzipped):
         shown = f"{ending}{'.gz' * gzipped}" or "a file without ending"
         known = ", ".join(ending + "[.gz]" * one.gzipped for ending, one in FORMATS.items())
@@ -192,6 +195,8 @@ def _read_one(given: Any, dt: float | None, columns: Mapping[str, str] | None, b
         raise InputError(f"read: expected a path, a table or a list of them, got {type(given).__name__}")
     path = Path(given)
     found = _format_of(path)
+    if path.is_dir():
+        raise InputError(f"{path}: it is a folder; give the files in it")
     if not path.is_file():
         raise InputError(f"{path}: there is no such file")
     if found.read_table is not None:
@@ -199,10 +204,10 @@ def _read_one(given: Any, dt: float | None, columns: Mapping[str, str] | None, b
     if columns:
         raise InputError(f"{path}: columns= is for tables, and a {found.name} file is none; leave it out")
     assert found.read is not None
-    snapshots = found.read(path, dt, box)
+    snapshots, notes = found.read(path, dt, box) if found.trajectory else (found.read(path, dt, box), ())
     if box is not None and not found.trajectory:
         _check_inside(snapshots, path)
-    return Reading(snapshots, found.name, always_types=found.trajectory)
+    return Reading(snapshots, found.name, None, (*notes, *_cut_short(snapshots, path)), found.trajectory)
 
 
 def _from_table(
@@ -213,7 +218,22 @@ def _from_table(
     if last == "z" and "y" in table.columns and "z" not in (columns or {}) and not table.columns["z"].any():
         del table.columns["z"]  # programs for three dimensions write planar data like this
         notes = ("all z are 0, so that the data were read as two-dimensional",)
-    return Reading(grouped(table, dt, box), name, layout, notes)
+    snapshots = grouped(table, dt, box)
+    return Reading(snapshots, name, layout, (*notes, *_cut_short(snapshots, table.source)))
+
+
+def _cut_short(snapshots: Snapshots, source: Any) -> tuple[str, ...]:
+    """A word on a last frame that alone has fewer particles, as files have that were copied while being written."""
+    if snapshots.regular:
+        return ()
+    counts = np.concatenate([snapshots.counts_of(m) for m in range(snapshots.runs)])
+    usual, last = int(counts[0]), int(counts[-1])
+    if len(counts) < 3 or (counts[:-1] != usual).any() or last >= usual:
+        return ()
+    return (
+        f"only the last frame of {source} has fewer particles ({last} instead of {usual}): if the file was cut short, "
+        "leave that frame out, because forces are summed and not averaged where the number of particles changes",
+    )
 
 
 def _check_inside(snapshots: Snapshots, path: Path) -> None:

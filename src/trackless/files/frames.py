@@ -44,6 +44,8 @@ class Frame:
     outside : float
         How far outside the box positions may be, as a fraction of a side, before they count as errors; inside this
         they are wrapped.
+    origin : array (1 to 3,) or None
+        Of a periodic box, where the file has it elsewhere than at 0: it was taken off the points.
     """
 
     points: Array
@@ -55,6 +57,7 @@ class Frame:
     ids: NDArray[Any] | None = None
     line: int | None = None
     outside: float = np.inf
+    origin: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -72,8 +75,8 @@ class Place:
 
 def assembled(
     path: Path, frames: Iterable[Frame], dt: float | None, box: Any = None, flat: float | None = None
-) -> Snapshots:
-    """One run of all frames.
+) -> tuple[Snapshots, tuple[str, ...]]:
+    """One run of all frames, and what was done to them in words.
 
     Parameters
     ----------
@@ -117,7 +120,14 @@ def assembled(
             raise InputError(f"{path}: the file has a periodic box of its own, {sides}; leave box= out")
         box, points = sides, _inside(table, points, sides, all_frames[0].outside)
     columns |= {axis: points[:, k] for k, axis in enumerate(AXES[:dim])}
-    return grouped(table, box=box)
+    return grouped(table, box=box), _shifted(all_frames[0].origin, dim) if any(periodic) else ()
+
+
+def _shifted(origin: Array | None, dim: int) -> tuple[str, ...]:
+    if origin is None or not origin[:dim].any():
+        return ()
+    corner = ", ".join(f"{x:.4g}" for x in origin[:dim])
+    return (f"the box of the file begins at ({corner}); positions were shifted so that it begins at 0",)
 
 
 def _check_alike(path: Path, frames: list[Frame]) -> None:
@@ -151,7 +161,7 @@ def _times(path: Path, frames: list[Frame], dt: float | None) -> Array:
         if any(time is not None for time in given):
             raise InputError(f"{path}: some frames have a time and some have none; give all of them one")
         if dt is None:
-            raise TimeStepNeeded(f"{path}: the file counts steps; give the time of one step (dt=, --dt)")
+            raise TimeStepNeeded(f"{path}: the file counts steps; give the time of one step (dt=, --dt)", "timestep")
         times = np.array([frame.step for frame in frames], dtype=np.float64) * dt
     bad = ~np.isfinite(times)
     backwards = np.append(False, np.diff(times) <= 0)

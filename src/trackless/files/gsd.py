@@ -27,7 +27,7 @@ SLACK = 1e-3  # of a side; positions are single-precision numbers
 SMALLEST_FRAME = 32  # bytes: one entry of the file's index
 
 
-def read_gsd(path: Path, dt: float | None = None, box: Any = None) -> Snapshots:
+def read_gsd(path: Path, dt: float | None = None, box: Any = None) -> tuple[Snapshots, tuple[str, ...]]:
     """Every frame of the file; ``dt`` is the time of one step."""
     library = needed("gsd.fl", EXTRA, path)
     # a damaged file can make the library complain in many ways; none of them is the user's concern
@@ -65,7 +65,7 @@ def _frames(file: Any, path: Path) -> Iterator[Frame]:
         step = float(_chunk(file, k, "configuration/step", np.array([0]))[0])
         yield Frame(
             points[:, :dim] + 0.5 * sides[:dim], None, step, tuple(sides[:dim].tolist()), (True,) * dim,
-            _types(file, k, count, path), None, None, SLACK,
+            _types(file, k, count, path), None, None, SLACK, -0.5 * sides[:dim],
         )  # fmt: skip
 
 

@@ -24,7 +24,7 @@ DAMAGED = "the file is damaged, or no LAMMPS dump"
 STYLES = (("", False, True), ("s", True, True), ("u", False, False), ("su", True, False))
 
 
-def read_lammps(path: Path, dt: float | None = None, box: Any = None) -> Snapshots:
+def read_lammps(path: Path, dt: float | None = None, box: Any = None) -> tuple[Snapshots, tuple[str, ...]]:
     """Every frame of the dump; ``dt`` is the time of one timestep, where the dump has no ITEM: TIME."""
     return assembled(path, _frames(Lines(path)), dt, box)
 
@@ -67,7 +67,7 @@ def _frame(lines: Lines, step: int, time: float | None, count: int, flags: list[
     kinds = next((names.index(name) for name in ("element", "type") if name in names), None)
     species = np.array([atom.split()[kinds] for atom in atoms]) if kinds is not None else None
     outside = SLACK if wrapped else np.inf
-    return Frame(points, time, step, tuple(sides.tolist()), periodic, species, ids, first, outside)
+    return Frame(points, time, step, tuple(sides.tolist()), periodic, species, ids, first, outside, lower)
 
 
 def _section(lines: Lines) -> str | None:

@@ -40,7 +40,7 @@ from trackless import (
     tensor_splines,
     waves,
 )
-from trackless._errors import InputError
+from trackless._errors import InputError, NotAResult
 from trackless.estimators.labeled import LabeledMLE
 from trackless.estimators.neural import NeuralSelfTest
 from trackless.estimators.self_test import SelfTest
@@ -52,8 +52,9 @@ from trackless.tables import tabulated
 
 FORMAT = "trackless result"
 SAVED_BLOCKS = 64  # of a fit's moments
-VERSION = 5  # 2: moments may hold displacements; 3: pair parts by one rule; 4: diffusion in parts; 5: observation,
-# numbers of particles, species; what an older one lacks is added by `upgrades`
+TRIANGLE = 8  # rows from which on only one half of a symmetric matrix is saved
+VERSION = 6  # 2: moments may hold displacements; 3: pair parts by one rule; 4: diffusion in parts; 5: observation,
+# numbers of particles, species; 6: halves of symmetric matrices; what an older one lacks is added by `upgrades`
 LARGEST, LARGEST_TEXT = 4_000_000_000, 100_000_000  # bytes of an unpacked file, and of the text in it
 _UNREADABLE = (KeyError, ValueError, RecursionError, MemoryError)
 _MODULES = (
@@ -103,6 +104,8 @@ def load(path: str | Path) -> Any:
     try:
         with zipfile.ZipFile(path) as archive:
             _check_sizes(archive, path)
+            if "positions.npy" in archive.namelist():
+                raise NotAResult(f"{path}: not a result saved by trackless, but snapshots, which tl.read reads")
             content = json.loads(archive.read("content.json"))
             version = _checked_version(content, path)
             arrays = {
@@ -115,7 +118,7 @@ def load(path: str | Path) -> Any:
     except InputError:
         raise
     except (*_UNREADABLE, zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError) as error:
-        raise InputError(f"{path}: not a result saved by trackless ({error})") from None
+        raise NotAResult(f"{path}: not a result saved by trackless ({error})") from None
     try:
         return _built(upgraded(content["result"], arrays, version), arrays)
     except InputError as error:
@@ -137,7 +140,7 @@ def _check_sizes(archive: zipfile.ZipFile, path: str | Path) -> None:
 def _checked_version(content: Any, path: str | Path) -> int:
     """The version of a file, if this trackless reads it."""
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise InputError(f"{path}: not a result saved by trackless")
+        raise NotAResult(f"{path}: not a result saved by trackless")
     version, maker = content.get("version"), content.get("trackless")
     if not isinstance(version, int) or isinstance(version, bool):
         raise InputError(f"{path}: the file is damaged (its version is {version!r})")
@@ -177,6 +180,10 @@ def _plain(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return value.item()
     if isinstance(value, np.ndarray):
         name = f"array{len(arrays)}"
+        size = value.shape[-1] if value.ndim > 1 else 0
+        if size >= TRIANGLE and value.shape[-2] == size and np.array_equal(value, np.swapaxes(value, -1, -2)):
+            arrays[name] = value[..., *np.tril_indices(size)]  # moments are mostly these, and hardly compressible
+            return {"array": name, "symmetric": size}
         arrays[name] = value
         return {"array": name}
     if isinstance(value, tuple | list):
@@ -219,7 +226,8 @@ def _built(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     if not isinstance(value, dict):
         return value
     if "array" in value:
-        return arrays[value["array"]]
+        array = arrays[value["array"]]
+        return _whole(array, value["symmetric"]) if "symmetric" in value else array
     if "map" in value:
         return {k: _built(v, arrays) for k, v in value["map"].items()}
     name = value["type"]
@@ -231,6 +239,16 @@ def _built(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     if name not in _DATACLASSES:
         raise InputError(f"it holds an unknown kind of object, {name!r}")
     return _DATACLASSES[name](**parts)
+
+
+def _whole(half: np.ndarray, size: Any) -> np.ndarray:
+    """Symmetric matrices (..., size, size) of their lower triangles (..., size (size + 1) / 2)."""
+    if not isinstance(size, int) or half.ndim < 1 or size * (size + 1) // 2 != half.shape[-1]:
+        raise ValueError(f"half a matrix of {size!r} rows in an array of shape {half.shape}")
+    rows, columns = np.tril_indices(size)
+    whole = np.empty((*half.shape[:-1], size, size), half.dtype)
+    whole[..., rows, columns] = whole[..., columns, rows] = half
+    return whole
 
 
 def _built_estimator(cls: type, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:

@@ -41,8 +41,11 @@ _SIGNATURES = (
 )
 
 
-def looks_like(path: Path) -> str:
-    """What the first bytes of a file say it is, as an addition to a message; empty where they say nothing."""
+def looks_like(path: Path, text: bool = False) -> str:
+    """What the first bytes of a file say it is, as an addition to a message; empty where they say nothing.
+
+    Nothing is said of text where ``text`` was expected.
+    """
     with path.open("rb") as file:
         head = file.read(4096)
     for signature, kind, ending in _SIGNATURES:
@@ -51,6 +54,8 @@ def looks_like(path: Path) -> str:
             return f"it is {kind}; {'save it as UTF-8' if 'UTF-16' in kind else remedy}"
     if not head:
         return "it is empty; give a file with positions"
+    if not text and all(byte >= 32 or byte in b"\t\n\r" for byte in head):
+        return "it is text; name it .csv, or as its format is, to read it as such"
     return ""
 
 
@@ -192,7 +197,7 @@ class Lines:
         """Lines of a text file in any convention of line ends, in lists of about BLOCK bytes."""
         path = self.path
         gzipped = path.suffix.lower() == ".gz"
-        if not gzipped and (kind := looks_like(path)):
+        if not gzipped and (kind := looks_like(path, text=True)):
             raise InputError(f"{path}: expected text, but {kind}")
         expected = -(-path.stat().st_size // BLOCK) * (4 if gzipped else 1)
         rest, first = b"", True

@@ -37,7 +37,11 @@ def _added(arrays: Arrays, array: np.ndarray) -> dict[str, str]:
     return {"array": name}
 
 
-UPGRADES: dict[int, Callable[[Any, Arrays], None]] = {4: _from_4}
+def _from_5(result: Any, arrays: Arrays) -> None:
+    """Version 6: symmetric matrices may be saved by half; whole ones are as they were."""
+
+
+UPGRADES: dict[int, Callable[[Any, Arrays], None]] = {4: _from_4, 5: _from_5}
 """Version -> what makes the next one of its content and arrays, in place."""
 OLDEST = min(UPGRADES)
 

@@ -27,7 +27,7 @@ _PLAIN = (("species", "S", 1), ("pos", "R", 3))
 Properties = tuple[tuple[str, str, int], ...]
 
 
-def read_xyz(path: Path, dt: float | None = None, box: Any = None) -> Snapshots:
+def read_xyz(path: Path, dt: float | None = None, box: Any = None) -> tuple[Snapshots, tuple[str, ...]]:
     """Every frame of the file; ``dt`` is the time between frames (of a step, where there is Step=) without Time=."""
     return assembled(path, _frames(Lines(path)), dt, box, flat=0.0)
 
