@@ -94,16 +94,23 @@ class Debiasing:
         )
 
 
+def evenly_observed(data: Snapshots, gaps: str = "") -> float:
+    """The interval between all snapshots of data that can be simulated as they were seen; others are refused."""
+    interval = data.common_interval() if data.regular else None
+    if interval is None:
+        raise InputError(
+            "debias: expected runs with the same times, even intervals and the same number of particles, which is what "
+            f"can be simulated{gaps and f', but they were {gaps}'}; leave debias out, or take a part of the data that "
+            "has them (snapshots.between, snapshots.every)"
+        )
+    return interval
+
+
 class Simulated:
     """Simulations of a model on the protocol of some data: same start, times and numbers, same random numbers."""
 
     def __init__(self, data: Snapshots, moments: Moments, quadrature: str, seed: int = 0) -> None:
-        times, gap = data.times_of(0), data.common_interval()
-        if not data.regular or gap is None:
-            raise InputError(
-                "debias: expected runs with the same times and even intervals, which is what can be simulated; use "
-                "debias=False, or a part of the data (snapshots.between, snapshots.every)"
-            )
+        times, gap = data.times_of(0), evenly_observed(data)
         self.data, self.moments, self.quadrature, self.seed = data, moments, quadrature, seed
         self.matrix = moments.normal_equations(1.0, quadrature).matrix
         self.gap, self.duration = gap, float(times[-1] - times[0])

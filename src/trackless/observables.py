@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import KDTree
+from scipy.special import gamma
 
 from trackless.space import Box, displacement, half_box, wrap
 
@@ -18,6 +19,7 @@ PAIR_BINS, PLACE_BINS = 10, 8  # of equal probability: few numbers, each well kn
 FINE_BINS = 48  # of equal width, to draw
 MANY = 200  # particles from which on neighbours are looked up in a tree
 CHUNK = 4_000_000  # distances that are held at once
+WIDE, FARTHEST = 2.0, 0.995  # densities are drawn up to so many times the reach of pairs, or this quantile
 
 
 class Number(NamedTuple):
@@ -28,91 +30,143 @@ class Number(NamedTuple):
     text: str
 
 
+class Density(NamedTuple):
+    """What is drawn: its topic, words for a title and for both axes, and its bins."""
+
+    topic: str
+    title: str
+    xlabel: str
+    ylabel: str
+    edges: Array
+    """(B + 1,)"""
+
+
+class Pairs(NamedTuple):
+    """Two kinds of particles (the same one twice, for pairs of one kind), and bins of the distances between them."""
+
+    name: str
+    """empty where all particles are alike"""
+    first: slice
+    second: slice
+    edges: Array
+    """(B + 1,), like ``fine``"""
+    fine: Array
+
+
+class Places(NamedTuple):
+    """Particles of one kind (or all), and bins of their distances from a centre."""
+
+    name: str
+    particles: slice
+    center: Array
+    """(dim,)"""
+    middle: str
+    """what the centre is, in words"""
+    edges: Array
+    fine: Array
+
+
 @dataclass(frozen=True)
 class Bins:
     """Where distances are counted, and how particles are told apart.
 
     Attributes
     ----------
-    parts : tuple of (str, slice, slice)
-        Name and particles of each pair of kinds; one entry where all are alike.
-    pairs, fine_pairs : tuple of (B + 1,)
-        Edges of bins of pair distances, for each of them.
-    places, fine_places : (B + 1,)
-        Edges of bins of distances from the centre; empty where places say nothing (a box, no external potential).
-    center : (dim,)
+    pairs : tuple of Pairs
+    places : tuple of Places
+        Empty where places say nothing (in a box).
     box : tuple or None
     """
 
-    parts: tuple[tuple[str, slice, slice], ...]
-    pairs: tuple[Array, ...]
-    fine_pairs: tuple[Array, ...]
-    places: Array
-    fine_places: Array
-    center: Array
+    pairs: tuple[Pairs, ...]
+    places: tuple[Places, ...]
     box: Box
 
     @classmethod
     def of(
-        cls, sample: Array, parts: tuple[tuple[str, slice, slice], ...], center: Array, box: Box, reach: float | None
+        cls,
+        sample: Array,
+        pairs: Iterable[tuple[str, slice, slice]],
+        places: Iterable[tuple[str, slice, Array, str]],
+        box: Box,
+        reach: float | None,
     ) -> Bins:
         """Bins for snapshots like those of ``sample`` (S, N, dim); pairs are looked at up to ``reach``."""
         end = min(half_box(box), np.inf if reach is None else reach)
-        pairs, fine = [], []
-        for _, first, second in parts:
-            distances = np.concatenate([d for d, _ in _distances(sample, first, second, box, end)])
-            pairs.append(_quantiles(distances, PAIR_BINS, end))
-            top = end if np.isfinite(end) else float(np.quantile(distances, 0.995)) if len(distances) else 1.0
-            fine.append(np.linspace(0.0, top, FINE_BINS + 1))
-        places = fine_places = np.empty(0)
-        if box is None:
-            radii = np.linalg.norm(sample - center, axis=-1).ravel()
-            places = _quantiles(radii, PLACE_BINS, np.inf)
-            fine_places = np.linspace(0.0, float(np.quantile(radii, 0.995)), FINE_BINS + 1)
-        return cls(parts, tuple(pairs), tuple(fine), places, fine_places, center, box)
+        far = min(half_box(box), WIDE * end)
+        found = []
+        for name, first, second in pairs:
+            distances = np.concatenate([d for d, _ in _distances(sample, first, second, box, far)])
+            top = far if box is not None or not len(distances) else float(np.quantile(distances, FARTHEST))
+            fine = np.linspace(0.0, top if 0 < top < np.inf else 1.0, FINE_BINS + 1)
+            found.append(Pairs(name, first, second, _quantiles(distances[distances <= end], PAIR_BINS, end), fine))
+        at = []
+        for name, particles, center, middle in places if box is None else ():
+            radii = np.linalg.norm(sample[:, particles] - center, axis=-1).ravel()
+            fine = np.linspace(0.0, float(np.quantile(radii, FARTHEST)) or 1.0, FINE_BINS + 1)
+            at.append(Places(name, particles, center, middle, _quantiles(radii, PLACE_BINS, np.inf), fine))
+        return cls(tuple(found), tuple(at), box)
 
     def measured(self, start: Array, end: Array) -> tuple[Array, list[Array]]:
         """Observables (K,) of snapshots ``end`` (S, N, dim) that began at ``start``, and fine densities to draw."""
         values: list[Array] = []
         fine: list[Array] = []
-        for (_, first, second), edges, fine_edges in zip(self.parts, self.pairs, self.fine_pairs, strict=True):
-            coarse, finer, total = np.zeros(len(edges) - 1), np.zeros(len(fine_edges) - 1), 0
-            for distances, count in _distances(end, first, second, self.box, max(edges[-1], fine_edges[-1])):
-                coarse += np.histogram(distances, edges)[0]
-                finer += np.histogram(distances, fine_edges)[0]
+        for own in self.pairs:
+            coarse, finer, total = np.zeros(len(own.edges) - 1), np.zeros(len(own.fine) - 1), 0
+            for distances, count in _distances(end, own.first, own.second, self.box, max(own.edges[-1], own.fine[-1])):
+                coarse += np.histogram(distances, own.edges)[0]
+                finer += np.histogram(distances, own.fine)[0]
                 total += count
             values.append(coarse / max(total, 1))
-            fine.append(finer / (max(total, 1) * np.diff(fine_edges)))
+            fine.append(finer / (max(total, 1) * self._width(own.fine, end.shape[2])))
+        for place in self.places:
+            offset = end[:, place.particles] - place.center
+            radii = np.linalg.norm(offset, axis=-1).ravel()
+            values += [np.histogram(radii, place.edges)[0] / len(radii), offset.mean(axis=(0, 1))]
+            values.append((offset**2).mean(axis=(0, 1)))
+            fine.append(np.histogram(radii, place.fine)[0] / (len(radii) * np.diff(place.fine)))
         if self.box is None:
-            radii = np.linalg.norm(end - self.center, axis=-1).ravel()
-            values.append(np.histogram(radii, self.places)[0] / len(radii))
-            fine.append(np.histogram(radii, self.fine_places)[0] / (len(radii) * np.diff(self.fine_places)))
             moved = end.mean(axis=1) - start.mean(axis=1)
-            offset = end - self.center
-            values += [offset.mean(axis=(0, 1)), (offset**2).mean(axis=(0, 1)), (moved**2).mean(axis=0)]
+            values.append((moved**2).mean(axis=0))
         values.append(np.array([_nearest(end, start, self.box)]))
         return np.concatenate(values), fine
 
-    def names(self, time: str) -> list[Number]:
-        """What the observables are, in their order."""
-        found = []
-        for (name, _, _), edges in zip(self.parts, self.pairs, strict=True):
-            of = f" of {name}" if name else ""
-            found += [Number("pairs", f"pairs{of} at distances {span}{time}") for span in _spans(edges)]
+    def _width(self, edges: Array, dim: int) -> Array:
+        """What counts of pairs are divided by: widths of bins, or in a box the part of it that they are, for g(r)."""
         if self.box is None:
-            axes = [f"x_{k + 1}" for k in range(len(self.center))]
-            found += [Number("places", f"particles at {span} from the centre{time}") for span in _spans(self.places)]
-            found += [Number("places", f"the mean of {axis}{time}") for axis in axes]
-            found += [Number("places", f"the spread in {axis}{time}") for axis in axes]
+            return np.diff(edges)
+        ball = np.pi ** (dim / 2) / gamma(dim / 2 + 1)
+        return ball * np.diff(edges**dim) / np.prod(self.box)
+
+    def names(self, time: str, dim: int) -> list[Number]:
+        """What the observables are, in their order."""
+        found, axes = [], [f"x_{k + 1}" for k in range(dim)]
+        for own in self.pairs:
+            of = f" of {own.name}" if own.name else ""
+            found += [Number("pairs", f"pairs{of} at distances {span}{time}") for span in _spans(own.edges)]
+        for place in self.places:
+            who, of = place.name or "particles", f" of {place.name}" if place.name else ""
+            found += [
+                Number("places", f"{who} at {span} from the {place.middle}{time}") for span in _spans(place.edges)
+            ]
+            found += [Number("places", f"the mean of {axis}{of}{time}") for axis in axes]
+            found += [Number("places", f"the spread{of} in {axis}{time}") for axis in axes]
+        if self.box is None:
             found += [Number("motion", f"how far the centre of mass moves in {axis}{time}") for axis in axes]
         return [*found, Number("motion", f"how far particles are from where any was before{time}")]
 
-    def curves(self) -> list[tuple[str, str, Array]]:
-        """Topic, words and edges of every fine density, in their order."""
+    def densities(self) -> list[Density]:
+        """What every fine density is, in their order."""
         found = []
-        for (name, _, _), edges in zip(self.parts, self.fine_pairs, strict=True):
-            found.append(("pairs", f"distances between {name or 'particles'}", edges))
-        return found if self.box is not None else [*found, ("places", "distances from the centre", self.fine_places)]
+        for own in self.pairs:
+            title, ylabel = ("pair distances", "density") if self.box is None else ("pair correlation", "g(r)")
+            title += f" of {own.name}" if own.name else ""
+            found.append(Density("pairs", title, "distance between particles r", ylabel, own.fine))
+        for place in self.places:
+            of = f" of {place.name}" if place.name else ""
+            title, xlabel = f"distances{of} from the {place.middle}", f"distance from the {place.middle} |x|"
+            found.append(Density("places", title, xlabel, "density", place.fine))
+        return found
 
 
 def _quantiles(distances: Array, bins: int, end: float) -> Array:

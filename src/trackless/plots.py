@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 from numpy.typing import NDArray
+from scipy.ndimage import binary_dilation
 
 from trackless.exploration import explore, radial_density
 from trackless.mixtures import Kinds, in_words, listed, one_of
@@ -33,6 +34,7 @@ BELOW: dict[str, Any] = {  # a legend under its axis
 }
 PANEL = (3.0, 3.0)  # inches: three of them are little wider than a page, so that print keeps letters readable
 IN_A_ROW = 3
+SLIVER = 0.01  # of the range: not worth a line
 SYMBOL = {"external": "V", "interaction": r"\Phi"}
 
 
@@ -65,13 +67,21 @@ def slope(
         axis.plot(grid, truth.slope(grid), color=TRUTH, lw=5, alpha=0.25, label="truth", solid_capstyle="round")
     last = list(curves)[-1]
     for color, style, (label, potential) in zip(COLORS, ("-", "--", "-.", ":"), curves.items(), strict=False):
-        axis.plot(grid, potential.slope(grid), color=color, lw=2, ls=style, label=label)
-        if potential.uncertainty is not None:
-            lower, upper = potential.band(grid)
-            known = np.isfinite(lower)
+        values, known = potential.slope(grid), (grid >= distances.min()) & (grid <= distances.max())
+        band = potential.band(grid) if potential.uncertainty is not None else None
+        if band is not None:
+            known &= np.isfinite(band[0])
             axis.fill_between(
-                grid[known], lower[known], upper[known], color=color, alpha=0.2, lw=0, zorder=1,
+                grid[known], band[0][known], band[1][known], color=color, alpha=0.2, lw=0, zorder=1,
                 label="95 % band" if label == last else None,
+            )  # fmt: skip
+        axis.plot(grid, np.where(known, values, np.nan), color=color, lw=2, ls=style, label=label)
+        # what nobody has seen must not look like what was learnt
+        if (~known).mean() > SLIVER:
+            beyond = binary_dilation(~known)  # as far as the line
+            axis.plot(
+                grid, np.where(beyond, values, np.nan), color=color, lw=1, ls=":", alpha=0.6,
+                label="no data there" if label == last else None,
             )  # fmt: skip
     reference = [truth] if truth is not None else list(curves.values())
     values = np.concatenate([p.slope(grid[seen]) for p in reference])
@@ -214,7 +224,7 @@ def predicted(axis: Axes, curve: Any) -> Axes:
     axis.fill_between(middle, curve.lower, curve.upper, color=COLORS[0], alpha=0.25, lw=0, label="predicted, 95 %")
     axis.plot(middle, curve.predicted, color=COLORS[0], lw=1.5, label="predicted, mean")
     axis.plot(middle, curve.observed, color=TRUTH, ls="", marker=".", ms=5, label="observed")
-    axis.set(xlabel=curve.xlabel, ylabel="density", xlim=(0.0, curve.edges[-1]), ylim=(0.0, None))
+    axis.set(xlabel=curve.xlabel, ylabel=curve.ylabel, xlim=(0.0, curve.edges[-1]), ylim=(0.0, None))
     return axis
 
 

@@ -96,7 +96,7 @@ def simulate(
         raise InputError(f"accurate: expected True, False or 'roughly', got {accurate!r}")
     intensities = np.zeros(dim) + checked_sigma(given, dim)
     sigma = float(intensities.max())
-    substeps, observations = _clock(duration, step, observe_every)
+    substeps, observations = checked_clock(duration, step, observe_every)
     sides = checked_box(box, dim)
     start = _start(initial, runs, sum(counts), dim, seed, side_lengths(sides, dim))
     runs, total = start.shape[:2]
@@ -135,10 +135,15 @@ def _parts(model: Any) -> tuple[Any, Any, Any]:
     return external, interaction, sigma
 
 
-def _check(model: Any, dim: int, coupling: str, particles: int, runs: int) -> None:
+def check_model(model: Any, dim: int) -> None:
+    """Refuse a dimension that a model does not have."""
     only = getattr(model, "dim", None)
     if only is not None and only != dim:
         raise InputError(f"dim: the model {model.name!r} exists in {only} dimensions only, got {dim}")
+
+
+def _check(model: Any, dim: int, coupling: str, particles: int, runs: int) -> None:
+    check_model(model, dim)
     if coupling not in ("mean", "sum"):
         raise InputError(f"coupling: expected 'mean' or 'sum', got {coupling!r}")
     for name, value in (("particles", particles), ("runs", runs), ("dim", dim)):
@@ -146,7 +151,7 @@ def _check(model: Any, dim: int, coupling: str, particles: int, runs: int) -> No
             raise InputError(f"{name}: expected at least 1, got {value}")
 
 
-def _clock(duration: float, step: float, observe_every: float) -> tuple[int, int]:
+def checked_clock(duration: float, step: float, observe_every: float) -> tuple[int, int]:
     """Steps per observation and number of observations."""
     for name, value in (("duration", duration), ("step", step), ("observe_every", observe_every)):
         if not (np.isfinite(value) and value > 0):

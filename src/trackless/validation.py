@@ -13,8 +13,8 @@ import numpy as np
 from sklearn.base import clone
 
 from trackless._errors import InputError
+from trackless.belonging import check_belongs
 from trackless.comparison import Comparison, compare
-from trackless.estimators.least_squares import LeastSquares
 from trackless.estimators.self_test import SelfTest
 from trackless.goodness import ResidualTest
 from trackless.pieces import usual_length
@@ -24,6 +24,12 @@ from trackless.snapshots import Snapshots
 HELD_OUT = 0.3  # part of the data, where the fit has seen all of them
 FEWEST_RUNS = 5  # with fewer the end of every run is held out, not some of the runs
 LOOKED_AT = 8_000  # snapshots on which potentials are left out
+AS_IT_IS = {
+    True: "these are the data that the fit was made from, NOT HELD OUT: p-values are too good",
+    False: "the fit was tested as it is, on data that it has not seen",
+    None: "the fit was tested as it is; whether it was made from these data is not known (it is one of moments, or an "
+    "old file); if it was, p-values are too good",
+}
 WITHOUT = {"interaction": "no interaction", "external": "no external potential"}
 
 
@@ -81,7 +87,7 @@ def validate(
     held_out : "auto" or float
         The part of the runs (of the time, where there are fewer than five runs) that is held out: an estimator with
         the same settings is fitted to the rest, and tested. 0 tests the fit itself, for data that it has not seen.
-        "auto" is 0.3 if the fit knows these very snapshots, else 0.
+        "auto" is 0.3 if the fit was made from these very snapshots, else 0.
     replicates : int
         How often every held-out beginning is simulated; p-values are whole multiples of 1 / (replicates + 1).
     seed : int
@@ -101,44 +107,38 @@ def validate(
     >>> checked.passed, checked.comparison.best
     (True, 'the fit')
     """
-    if not isinstance(snapshots, Snapshots):
-        raise InputError(f"validate: expected Snapshots, got {type(snapshots).__name__}; wrap arrays in tl.Snapshots")
-    if not hasattr(fitted, "sigma_"):
-        raise InputError("validate: expected a fitted estimator; call fit first")
-    _check_alike(fitted, snapshots)
-    seen_before = getattr(fitted, "fingerprint_", None) == snapshots.fingerprint()
-    part = (HELD_OUT if seen_before else 0.0) if held_out == "auto" else float(held_out)
+    check_belongs(fitted, snapshots, "validate")
+    snapshots, seen = known_again(fitted, snapshots)
+    part = (HELD_OUT if seen else 0.0) if held_out == "auto" else float(held_out)
     if not 0 <= part < 1:
         raise InputError(f"held_out: expected a part between 0 and 1, or 'auto', got {held_out!r}")
-    snapshots = snapshots.without_gaps(getattr(fitted, "max_gap_", None))
     if part > 0:
         rest, test, said = _held_out(snapshots, part)
-        tested = _unfitted(fitted).fit(rest)
+        tested, seen = _unfitted(fitted).fit(rest), False
     else:
-        tested, test, said = fitted, snapshots, "the fit was tested on these data as it is"
-        if seen_before:
-            said += ", although it has seen them: p-values are too good"
+        tested, test, said = fitted, snapshots, AS_IT_IS[seen]
     sentences = [said]
     comparison = _compared(fitted, snapshots, sentences)
-    residual = _residuals(tested, test, sentences)
+    residual = _residuals(tested, test, seen, sentences)
     predictive = _predicted(tested, test, replicates, seed, sentences)
     return Validation(comparison, residual, predictive, tuple(sentences))
+
+
+def known_again(fitted: Any, snapshots: Snapshots) -> tuple[Snapshots, bool | None]:
+    """Snapshots, cut at gaps as those of a fit, and whether they are those of the fit; None where nobody knows."""
+    fingerprint = getattr(fitted, "fingerprint_", None)
+    cut = snapshots.without_gaps(getattr(fitted, "max_gap_", None))
+    if fingerprint is None:
+        return cut, None
+    if fingerprint in (snapshots.fingerprint(), cut.fingerprint()):
+        return cut, True
+    apart = snapshots.without_gaps("auto")  # the command line cuts before it fits
+    return (apart, True) if fingerprint == apart.fingerprint() else (cut, False)
 
 
 def _unfitted(fitted: Any) -> Any:
     """An estimator with the same settings."""
     return clone(fitted)
-
-
-def _check_alike(fitted: Any, snapshots: Snapshots) -> None:
-    """Refuse data of another kind."""
-    moments = getattr(fitted, "moments_", None)
-    if moments is not None and moments.dim != snapshots.dim:
-        raise InputError(f"validate: fitted in {moments.dim} dimensions, the data have {snapshots.dim}")
-    for name in ("external_basis_", "interaction_basis_"):
-        species = getattr(getattr(fitted, name, None), "species", None)
-        if species is not None and species != snapshots.species:
-            raise InputError(f"validate: fitted for the species {species}, the data have {snapshots.species}")
 
 
 def _held_out(snapshots: Snapshots, part: float) -> tuple[Snapshots, Snapshots, str]:
@@ -193,26 +193,20 @@ def _said(name: str, gap: float, error: float, found: Comparison) -> str:
     return f"held-out loss: {name} is as good (the fit is ahead by {behind})"
 
 
-def _residuals(tested: Any, test: Snapshots, sentences: list[str]) -> ResidualTest | None:
+def _residuals(tested: Any, test: Snapshots, seen: bool | None, sentences: list[str]) -> ResidualTest | None:
     if not isinstance(tested, SelfTest) or not tested.can_be_tested(test):
         sentences.append("residual test: not asked of this kind of fit")
         return None
     try:
-        found = tested.residual_test(test, other=True)
+        found = tested.residual_test(test, other=not seen)
     except InputError as error:
         sentences.append(f"residual test: {error}")
         return None
-    sentences.append(f"on data it has not seen {found.sentence}" if found.passed else found.sentence)
+    sentences.append(f"on data it has not seen {found.sentence}" if found.passed and seen is False else found.sentence)
     return found
 
 
-def _predicted(
-    tested: Any, test: Snapshots, replicates: int, seed: int, sentences: list[str]
-) -> Prediction | None:  # fmt: skip
-    moments = getattr(tested, "moments_", None)
-    if isinstance(tested, LeastSquares) and moments is not None and not moments.observation.complete:
-        sentences.append("prediction: not asked, because not all particles were seen where they are")
-        return None
+def _predicted(tested: Any, test: Snapshots, replicates: int, seed: int, sentences: list[str]) -> Prediction | None:
     try:
         found = predict(tested, test, replicates, seed)
     except InputError as error:

@@ -80,7 +80,7 @@ def test_it_opens_without_complaints_and_loads_nothing(shown):
     assert shown.complaints == []
     assert shown.loaded == []
     assert shown.run("document.title") == "Forces learnt from shells.npz"
-    assert shown.run("document.querySelectorAll('.plot svg').length") == 4
+    assert shown.run("document.querySelectorAll('.plot svg').length") == 6  # V, Phi; places and distances, at two times
 
 
 def test_switches_change_what_is_drawn(shown):
@@ -159,7 +159,7 @@ def test_a_screen_reader_finds_names_for_everything(shown):
     assert shown.run("document.documentElement.lang") == "en"
     assert shown.run("document.querySelectorAll('h1').length") == 1
     tables = "[...document.querySelectorAll('figure.card table')]"
-    assert shown.run(f"{tables}.length") == 4
+    assert shown.run(f"{tables}.length") == 6
     assert shown.run(f"{tables}.every((t) => t.querySelectorAll('tbody tr').length > 15)")
 
 

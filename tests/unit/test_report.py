@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import trackless as tl
+from trackless.belonging import check_belongs
 from trackless.exploration import explore, radial_density
-from trackless.reporting import content, figures, prediction
+from trackless.reporting import animation, content, figures
 from trackless.reporting.animation import FINE, animated
 from trackless.reporting.content import collect
 from trackless.reporting.curves import potentials_of
 from trackless.reporting.page import embedded, page
-from trackless.reporting.prediction import predict
 from trackless.reporting.words import sentence, text
 from trackless.uncertainty import Uncertainty, with_uncertainty
 
@@ -102,10 +102,11 @@ def test_every_species_has_a_panel(mixed):
     r = numbers(said["potentials"][3]["columns"]["r"])
     learnt = numbers(said["potentials"][3]["columns"]["slope"])
     np.testing.assert_allclose(learnt, fit.interaction_["a", "b"].slope(r), rtol=1e-4, atol=1e-4)
-    assert [one["label"] for one in said["comparisons"]][:2] == [
-        "Pair distances of a and a",
-        "Pair distances of a and b",
-    ]
+    # of many curves only those of the last time
+    assert [one["label"].split(", after")[0] for one in said["comparisons"]] == [
+        "Pair distances of a and a", "Pair distances of a and b", "Pair distances of b and b",
+        "Distances of a from the centre", "Distances of b from the centre",
+    ]  # fmt: skip
     assert said["animation"]["observed"]["counts"][0] == [5, 3]
 
 
@@ -131,41 +132,47 @@ def test_in_space_a_potential_that_is_not_radial_is_a_sentence():
     fit = types.SimpleNamespace(external_=family.combine(np.ones(family.size)), interaction_=None, sigma_=1.0)
     (one,) = potentials_of(fit, explore(data))
     assert "in 3 dimensions there is no picture of it" in figures.potential(one)
-    assert "the first two of 3 coordinates" in animated(fit, data, explore(data), simulated=False)["sentences"][0]
+    assert "the first two of 3 coordinates" in animated(fit, data, simulate=False)["sentences"][0]
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3])
 def test_predictions_agree_with_the_data_of_the_same_model(dim):
     data = tl.simulate(MODEL, runs=40, step=1e-3, duration=0.5, dim=dim)
-    truth = types.SimpleNamespace(external_=MODEL.external, interaction_=MODEL.interaction, sigma_=1.0, coupling="mean")
-    compared = predict(truth, data, explore(data)).comparisons
-    assert [one["label"] for one in compared] == ["Pair distances", "Distances from the centre"]
-    for one in compared:
+    said = collect(fitted_to(data), data)
+    assert {one["label"].split(",")[0] for one in said["comparisons"]} == {
+        "Pair distances", "Distances from the centre"
+    }  # fmt: skip
+    for one in said["comparisons"]:
         observed, low, high = (np.array(one[name]) for name in ("observed", "lower", "upper"))
         assert np.mean((observed >= low) & (observed <= high)) > 0.75
-        assert observed @ np.diff(one["edges"]) == pytest.approx(0.995, abs=0.01)
+    assert "simulated 39 times from 120 observed snapshots" in said["comparison_sentences"][0]
 
 
 def test_a_wrong_model_predicts_something_else(data):
-    wrong = types.SimpleNamespace(external_=MODEL.external, interaction_=None, sigma_=2.0, coupling="mean")
-    one = predict(wrong, data, explore(data)).comparisons[0]
+    wrong = fitted_to(data)
+    wrong.sigma_, wrong.covariance_ = 2.0, None
+    one = collect(wrong, data)["comparisons"][0]
     observed, low, high = (np.array(one[name]) for name in ("observed", "lower", "upper"))
     assert np.mean((observed >= low) & (observed <= high)) < 0.6
 
 
-def test_pair_correlations_of_an_ideal_gas_are_one():
-    generator = np.random.default_rng(0)
-    gas = tl.Snapshots(generator.random((4, 20, 60, 2)) * 3.0, np.arange(20) * 0.1, box=3.0)
-    still = types.SimpleNamespace(external_=None, interaction_=None, sigma_=1.0, coupling="sum")
-    (one,) = predict(still, gas, explore(gas)).comparisons
-    assert one["label"] == "Pair correlation"
-    assert one["edges"][-1] == pytest.approx(1.5)
-    np.testing.assert_allclose(np.mean(one["observed"][10:]), 1.0, atol=0.02)
-    np.testing.assert_allclose(np.mean(one["predicted"][10:]), 1.0, atol=0.02)
+def test_the_same_fit_gives_the_same_page_byte_for_byte(fitted, data, tmp_path):
+    """Whatever else the machine does: there is no clock and no date in it."""
+    options = {"validation": tl.validate(fitted, data, replicates=19), "source": "data.npz"}
+    first, again, other = (tmp_path / f"{name}.html" for name in ("first", "again", "other"))
+    tl.report(fitted, data, first)
+    fitted.save(tmp_path / "fit.trackless")
+    tl.report(tl.load(tmp_path / "fit.trackless"), data, again)
+    assert first.read_bytes() == again.read_bytes()
+    tl.report(fitted, data, other, seed=1)
+    assert first.read_bytes() != other.read_bytes()
+    for path in (first, again):
+        tl.report(fitted, data, path, overwrite=True, **options)
+    assert first.read_bytes() == again.read_bytes()
 
 
 def test_the_animation_shows_the_data(fitted, data):
-    shown = animated(fitted, data, explore(data))
+    shown = animated(fitted, data)
     lower, upper = np.array(shown["lower"]), np.array(shown["upper"])
     for frame in (0, 50, 100):
         seen = np.array(shown["observed"]["positions"][frame]).reshape(-1, 2) / FINE * (upper - lower) + lower
@@ -179,7 +186,7 @@ def test_large_data_are_thinned_and_it_is_said():
     generator = np.random.default_rng(0)
     many = tl.Snapshots(generator.normal(size=(1, 450, 1201, 2)), np.arange(450) * 0.1)
     still = types.SimpleNamespace(external_=None, interaction_=None, sigma_=1.0, coupling="sum")
-    shown = animated(still, many, explore(many), simulated=False)
+    shown = animated(still, many, simulate=False)
     assert len(shown["times"]) == 150
     assert shown["observed"]["counts"][0] == [401]
     assert shown["sentences"] == ["Run 1 of 1, every 3rd of 450 snapshots, every 3rd particle."]
@@ -189,52 +196,104 @@ def test_large_data_are_thinned_and_it_is_said():
 # What cannot be simulated
 
 
-def test_particles_that_come_and_go_are_not_simulated(fitted):
+def test_particles_that_come_and_go_are_not_simulated():
     generator = np.random.default_rng(0)
     runs = [[generator.normal(size=(6 + k % 2, 2)) for k in range(20)] for _ in range(3)]
     ragged = tl.Snapshots(runs, [np.arange(20) * 0.1] * 3)
-    said = predict(fitted, ragged, explore(ragged))
-    assert said.comparisons[0]["predicted"] is None
-    assert "the number of particles changes" in said.sentences[0]
-    assert animated(fitted, ragged, explore(ragged))["simulated"] is None
+    fit = tl.SelfTest(MODEL.external_basis, None, sigma=1.0, regularization=0.0).fit(ragged)
+    said = collect(fit, ragged)
+    assert said["comparisons"][0]["predicted"] is None
+    assert "the number of particles changes" in said["comparison_sentences"][0]
+    assert said["animation"]["simulated"] is None
+    assert "the number of particles changes" in said["animation"]["sentences"][-1]
 
 
 def test_a_single_snapshot_is_shown_as_it_is(fitted, data):
     said = collect(fitted, tl.Snapshots(data.positions[:, :1], data.times[:1]))
-    assert said["comparison_sentences"] == ["Nothing was simulated: there is only one snapshot."]
+    assert said["comparison_sentences"] == ["nothing was predicted: there is only one snapshot of a run"]
     assert ("Time", "0 to 0", "a single time") in said["facts"]
     assert 'id="play"' not in page(said)
 
 
 def test_a_fit_that_blows_up_is_a_sentence(data):
-    outwards = types.SimpleNamespace(external_=-500 * MODEL.external, interaction_=None, sigma_=1.0, coupling="mean")
-    said = predict(outwards, data, explore(data))
-    assert said.comparisons[0]["predicted"] is None
-    assert said.sentences[0].startswith("The fitted model cannot be simulated: the simulation blew up")
+    fit = fitted_to(data)
+    fit.external_, fit.covariance_ = -500 * MODEL.external, None
+    said = collect(fit, data)
+    assert said["comparisons"][0]["predicted"] is None
+    assert said["comparison_sentences"][0].startswith("nothing was predicted: the simulation blew up")
+    assert said["animation"]["sentences"][-1].startswith("The fitted model cannot be simulated: the simulation blew up")
 
 
 def test_an_instrument_is_not_simulated(data):
     fit = fitted_to(data, observation=tl.Observation(position_error=0.01))
-    assert "seen through an instrument" in predict(fit, data, explore(data)).sentences[0]
+    assert "simulations know of no instrument" in collect(fit, data)["comparison_sentences"][0]
 
 
-def test_what_takes_too_long_is_given_up(fitted, data, monkeypatch):
-    monkeypatch.setattr(prediction, "SECONDS", -1.0)
-    monkeypatch.setattr(prediction.Clock.__init__, "__defaults__", (-1.0,))
-    assert "takes too long" in predict(fitted, data, explore(data)).sentences[0]
-    shown = animated(fitted, data, explore(data))
-    assert len(shown["simulated"]["positions"]) == 1
-    assert "The simulation ends at t = 0:" in shown["sentences"][1]
+def test_what_is_too_much_work_is_given_up(fitted, data, monkeypatch):
+    monkeypatch.setattr(content, "WORK", 100.0)
+    assert "nothing was predicted: it takes too long" in collect(fitted, data)["comparison_sentences"][0]
+    monkeypatch.setattr(animation, "WORK", 110.0 * 200)  # of the 400 steps that forces ask for, at least
+    shown = animated(fitted, data)
+    kept = len(shown["simulated"]["positions"])
+    assert 10 < kept < 60
+    assert f"The simulation ends at t = {0.01 * (kept - 1):.4g}:" in shown["sentences"][1]
 
 
 def test_irregular_times_and_single_steps_are_simulated(data):
     times = np.concatenate([np.arange(10) * 1e-3, 0.02 + np.arange(10) * 0.05])
     chosen = np.searchsorted(data.times, times - 1e-9).clip(max=100)
     irregular = tl.Snapshots(data.positions[:, np.unique(chosen)], data.times[np.unique(chosen)])
-    assert predict(fitted_to(irregular), irregular, explore(irregular)).comparisons[0]["predicted"] is not None
-    steps = tl.simulate(MODEL, runs=20, step=0.02, observe_every=0.02)
+    said = collect(fitted_to(irregular), irregular)
+    assert said["comparisons"][0]["predicted"] is not None
+    assert len(said["animation"]["simulated"]["positions"]) == len(irregular.times)
+    steps = tl.simulate(MODEL, runs=3, step=0.02, observe_every=0.02, duration=9.0)
     fit = tl.SelfTest(MODEL.external_basis, MODEL.interaction_basis, dynamics="discrete", sigma=1.0).fit(steps)
-    assert len(animated(fit, steps, explore(steps))["simulated"]["positions"]) == 51
+    shown = animated(fit, steps)  # every third snapshot, of single steps all the same
+    assert len(shown["simulated"]["positions"]) == len(shown["times"]) == 151
+
+
+# Whose data
+
+
+def test_other_data_are_not_taken_for_those_of_the_fit(fitted, learnt, data, tmp_path):
+    """As many runs do not make them the same: a test of the fit's own data would be wrong there."""
+    other = tl.simulate(MODEL, runs=60, step=1e-3, seed=4)
+    for fit in (fitted, learnt):
+        said = collect(fit, other, source=["other.npz"], simulate=False)
+        assert said["seen"] is False
+        assert ("Residual test", f"p = {fit.residual_test(other, other=True).p_value:.2g}") in [
+            fact[:2] for fact in said["facts"]
+        ]
+        assert said["title"] == "Learnt forces and other.npz"
+        assert "The fit was made from other data and has not seen these." in page(said)
+        assert "data = ...  # the snapshots of the fit, which are not those of this report" in said["code"]
+        own = collect(fit, data, source=["data.npz"], simulate=False)
+        assert own["seen"] is True
+        assert "has not seen" not in page(own)
+    wrong = tl.simulate(MODEL, runs=60, step=1e-3, seed=4, initial=1.5)
+    wrong = tl.Snapshots(1.2 * wrong.positions, wrong.times)
+    assert "The fitted model does not explain these data." in [
+        warned["headline"] for warned in collect(learnt, wrong, simulate=False)["warnings"]
+    ]
+
+
+def test_a_fit_that_does_not_know_its_data_is_believed(fitted, data):
+    """Fits of moments, and those of old files."""
+    blind = fitted_to(tl.accumulate(data, MODEL.external_basis, MODEL.interaction_basis))
+    said = collect(blind, data)
+    assert said["seen"] is None
+    assert "if these are the data that the fit was made from" in said["comparison_sentences"][1]
+    assert said["title"] == "Forces learnt from snapshots"
+
+
+def test_data_that_a_fit_has_cut_are_known_again(data):
+    times = np.concatenate([data.times[:50], data.times[50:] + 3.0])
+    gapped = tl.Snapshots(data.positions[:20], times)
+    assert collect(tl.fit(gapped, sigma=1.0, external="radial", interaction="radial"), gapped, simulate=False)["seen"]
+    cut_before = fitted_to(gapped.without_gaps())  # as the command line does
+    said = collect(cut_before, gapped, simulate=False)
+    assert said["seen"] is True
+    assert said["facts"][0][1] == "40"
 
 
 # Words
@@ -263,20 +322,27 @@ def test_a_good_fit_says_what_was_tested_and_how_to_make_it_again(learnt, data):
 def test_a_validation_is_shown():
     data = tl.simulate(MODEL, runs=10, step=1e-3, duration=0.2)
     curve = types.SimpleNamespace(
-        label="pair distances at t = 0.5", xlabel="r", edges=np.arange(4.0), observed=np.ones(3), predicted=np.ones(3),
-        lower=np.zeros(3), upper=np.full(3, 2.0),
+        label="pair distances at t = 0.5", xlabel="r", ylabel="density", edges=np.arange(4.0), observed=np.ones(3),
+        predicted=np.ones(3), lower=np.zeros(3), upper=np.full(3, 2.0),
     )  # fmt: skip
     found = types.SimpleNamespace(p_value=0.004, topics={"pair distances": 0.002}, curves={"pairs": curve})
     validation = types.SimpleNamespace(sentences=("pair distances differ",), passed=False, predictive=found)
     said = collect(fitted_to(data), data, validation=validation)
-    assert said["comparisons"][0]["label"] == "pair distances at t = 0.5"
+    assert said["comparisons"][0]["label"] == "Pair distances at t = 0.5"
     assert said["p_values"] == [("everything", "0.004"), ("pair distances", "0.002")]
     assert "What the fitted model predicts is not what was seen." in [warned["headline"] for warned in said["warnings"]]
     assert "Pair distances differ." in page(said)
+    loud = types.SimpleNamespace(
+        sentences=("tested on 5 others", "held-out loss: fine", "THE FIT DOES NOT PREDICT x"), passed=False,
+        predictive=None,
+    )  # fmt: skip
+    said = collect(fitted_to(data), data, validation=loud, simulate=False)
+    assert "THE FIT DOES NOT PREDICT x" in [warned["detail"] for warned in said["warnings"]]  # nothing but what failed
+    assert "<li>The fit does not predict x.</li>" in page(said)
     nothing = types.SimpleNamespace(sentences=("held-out loss is fine",), passed=True, predictive=None)
     said = collect(fitted_to(data), data, validation=nothing, simulate=False)
     assert said["comparisons"][0]["label"] == "Pair distances"
-    assert "held-out loss is fine" in said["passed"]
+    assert any("held-out loss is fine" in one for one in said["passed"])
 
 
 @pytest.mark.parametrize(
@@ -370,7 +436,7 @@ def test_a_fit_that_was_saved_gives_the_same_page(fitted, data, tmp_path):
 )
 def test_a_fit_and_data_that_do_not_belong_together(fitted, data, change, words):
     with pytest.raises(tl.InputError, match=words):
-        content.check_match(*change(fitted, data))
+        check_belongs(*change(fitted, data), "report")
 
 
 def test_species_that_are_missing_are_named(mixed):

@@ -5,6 +5,7 @@ import pytest
 
 import trackless as tl
 from trackless.plots import validation_figure
+from trackless.validation import known_again
 
 MODEL = tl.models.reference()
 DATA = tl.simulate(MODEL, runs=60, step=1e-3, seed=1)
@@ -33,10 +34,28 @@ def test_data_of_the_fit_are_held_out_in_part(fitted):
 def test_other_data_test_the_fit_itself(fitted):
     other = tl.simulate(MODEL, runs=30, step=1e-3, seed=2)
     checked = tl.validate(fitted, other, **FAST)
-    assert "as it is" in checked.sentences[0]
-    assert "seen" not in checked.sentences[0]
+    assert checked.sentences[0] == "the fit was tested as it is, on data that it has not seen"
+    assert any("on data it has not seen the model passes" in sentence for sentence in checked.sentences)
     assert checked.passed
-    assert "p-values are too good" in tl.validate(fitted, DATA, held_out=0, **FAST).sentences[0]
+
+
+def test_what_was_not_held_out_is_said(fitted):
+    own = tl.validate(fitted, DATA, held_out=0, **FAST)
+    assert own.sentences[0].startswith("these are the data that the fit was made from, NOT HELD OUT")
+    assert own.residual_test == fitted.residual_test(DATA)  # which knows what the fit took from them
+    assert not any("not seen" in sentence for sentence in own.sentences)
+    blind = settings().fit(tl.accumulate(DATA, MODEL.external_basis, MODEL.interaction_basis))
+    unknown = tl.validate(blind, DATA, **FAST)
+    assert "whether it was made from these data is not known" in unknown.sentences[0]
+    assert not any("not seen" in sentence for sentence in unknown.sentences)
+
+
+def test_data_are_known_again_however_they_were_cut():
+    """The command line cuts runs at gaps before some fits; a part of the data is not what was fitted."""
+    gapped = tl.Snapshots(DATA.positions, np.concatenate([DATA.times[:50], DATA.times[50:] + 3.0]))
+    assert known_again(settings().fit(gapped.without_gaps()), gapped)[1] is True
+    assert known_again(settings().fit(gapped), gapped)[1] is True
+    assert known_again(settings().fit(gapped), gapped[:59])[1] is False
 
 
 def test_wrong_noise_and_missing_potentials_are_found():
@@ -82,7 +101,18 @@ def test_what_cannot_be_asked_is_said():
         (lambda fit: tl.validate(fit, np.zeros((2, 3, 4, 2))), "expected Snapshots"),
         (lambda fit: tl.validate(settings(), DATA), "expected a fitted estimator"),
         (lambda fit: tl.validate(fit, DATA, held_out=1.5), "between 0 and 1"),
-        (lambda fit: tl.validate(fit, tl.Snapshots(np.zeros((2, 3, 4, 3)), dt=1.0)), "fitted in 2 dimensions"),
+        (
+            lambda fit: tl.validate(fit, tl.Snapshots(np.zeros((2, 3, 4, 3)), dt=1.0)),
+            "the fit is of 2-dimensional data, these have 3",
+        ),
+        (
+            lambda fit: tl.validate(fit, tl.Snapshots(np.zeros((2, 3, 4, 2)), dt=1.0, box=9.0)),
+            "the fit is of data in free space, these are in a periodic box of 9 x 9",
+        ),
+        (
+            lambda fit: tl.validate(fit, tl.Snapshots([[np.zeros((n, 2)) for n in (4, 4, 3)]], [[0.0, 1.0, 2.0]])),
+            "mean coupling, for which the number of particles must not change",
+        ),
     ],
 )
 def test_wrong_arguments(fitted, call, message):

@@ -172,6 +172,8 @@ class NeuralSelfTest(Saving):
             delattr(self, name)
         vars(self).update(learnt)
         self.fingerprint_ = X.fingerprint() if isinstance(X, Snapshots) else None
+        if isinstance(X, Snapshots):
+            self.box_ = X.box
         self._set_potentials()
         return self
 

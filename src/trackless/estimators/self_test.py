@@ -13,7 +13,7 @@ from trackless.accumulation import Wanted, accumulate, check_snapshots
 from trackless.basis import about
 from trackless.by_species import BySpecies, as_basis
 from trackless.centers import FoundCenter, find_center
-from trackless.debiasing import Debiasing
+from trackless.debiasing import Debiasing, evenly_observed
 from trackless.estimators.least_squares import LeastSquares
 from trackless.estimators.refinement import find_sigma, fit_steps, remove_bias, tested
 from trackless.goodness import ResidualTest
@@ -70,7 +70,7 @@ class SelfTest(LeastSquares):
     covariance_ : (K, K) or None
         Of the coefficients: the posterior's, or the sandwich A^-1 S A^-1; None for a single run in a single window.
     freedom_ : float
-        Independent parts of the data less what was fitted.
+        How many independent parts of the data the covariance rests on.
     explored_ : (range, range)
         Distances (or corners) that V and Phi were seen at; by species a range for each.
     posterior_ : Posterior or None
@@ -195,6 +195,8 @@ class SelfTest(LeastSquares):
         check_snapshots(snapshots, self.coupling, self.interaction is not None)
         if self.dynamics == "discrete":
             common_gap(snapshots)
+        if self.debias:
+            evenly_observed(snapshots)  # before the work
         check_setting(self.sigma, snapshots.dim)
         sigma = guessed_sigma(snapshots, self.sigma, self.coupling, self._seen)
         cutoff = getattr(self.interaction, "cutoff", None)
@@ -295,8 +297,15 @@ class SelfTest(LeastSquares):
     def can_be_tested(self, snapshots: Snapshots) -> bool:
         """Whether there is a residual test of this fit: not without noise, with an observation, of steps in a box."""
         self._check_fitted()
-        possible = bool(np.all(np.greater(self.sigma_, 0))) and self.moments_.observation.complete
-        return possible and (self.dynamics == "continuous" or snapshots.box is None)
+        return not self.untested_because(snapshots)
+
+    def untested_because(self, snapshots: Snapshots) -> str:
+        """Why there is no residual test of this fit, in words; empty where there is one."""
+        if not np.all(np.greater(self.sigma_, 0)):
+            return "without noise there is no chance to test against"
+        if not self.moments_.observation.complete:
+            return "it is made for particles that are all seen, where they are"
+        return "not made for single steps in a box" * (self.dynamics == "discrete" and snapshots.box is not None)
 
     def residual_test(self, snapshots: Snapshots, other: bool = False) -> ResidualTest:
         """Whether data look as if the fitted model had made them.

@@ -21,6 +21,7 @@ def report(
     overwrite: bool = False,
     source: str | Sequence[str] | None = None,
     simulate: bool = True,
+    seed: int = 0,
     reading: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write a page about a fit: potentials with bands, predictions beside the data, an animation, warnings first.
@@ -38,15 +39,18 @@ def report(
     title : str, optional
     validation : optional
         What :func:`trackless.validate` found; without it observed distances are compared with those of a few
-        simulations.
+        simulations, and there are no p-values.
     overwrite : bool
         Whether a file that exists is replaced.
     source : str or sequence of str, optional
         Names of the files that the data are from.
     simulate : bool
         False: nothing is simulated, only what was observed is shown.
+    seed : int
+        Of the simulations. The same fit, data and seed give the same page, byte for byte.
     reading : dict, optional
-        What else the files were read with (``dt``, ``columns``, ...), for the lines of code that make the fit again.
+        What else the files were read with (``dt``, ``columns``, ...; ``every``: the stride of the frames that were
+        kept), for the lines of code that make the fit again.
 
     Returns
     -------
@@ -65,7 +69,7 @@ def report(
     """
     check_target(path, overwrite)  # before the work
     names = [source] if isinstance(source, str) else list(source or ())
-    made = page(collect(fitted, snapshots, title, validation, names, reading, simulate))
+    made = page(collect(fitted, snapshots, title, validation, names, reading, simulate, seed))
     with replacing(path, overwrite) as temporary:
         temporary.write_text(made, encoding="utf-8")
     return Path(path)

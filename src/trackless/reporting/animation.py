@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trackless._errors import InputError
-from trackless.exploration import Exploration
+from trackless.effort import effort_of
+from trackless.futures import STEPS, Beginnings, as_simulated, simulated, why_not
 from trackless.reporting.curves import plain
-from trackless.reporting.prediction import Clock, as_simulated, cannot_be_simulated, path
 from trackless.snapshots import Snapshots
 from trackless.space import wrap
 
@@ -19,26 +19,26 @@ MOST_FRAMES = 200
 MOST_PARTICLES = 500
 FINE = 9999  # positions are whole numbers up to this, over the range that is shown
 MARGIN = 0.04  # of the range, to each side
+WORK = 2e8  # forces that are computed at most: a few seconds
 
 
-def animated(fitted: Any, snapshots: Snapshots, explored: Exploration, simulated: bool = True) -> dict[str, Any]:
+def animated(fitted: Any, snapshots: Snapshots, simulate: bool = True, seed: int = 0) -> dict[str, Any]:
     """Frames of one run, observed and simulated, as plain data, and what is to be said of them.
 
     Parameters
     ----------
     fitted : fitted estimator
     snapshots : Snapshots
-    explored : Exploration
-        What they explored.
-    simulated : bool
+    simulate : bool
         False leaves out the simulation.
+    seed : int
 
     Examples
     --------
     >>> import trackless as tl
     >>> data = tl.simulate(tl.models.reference(), runs=20, duration=0.2, step=1e-3)
     >>> fitted = tl.SelfTest(external=tl.RadialSplines(4), sigma=1.0).fit(data)
-    >>> shown = animated(fitted, data, Exploration(data), simulated=False)
+    >>> shown = animated(fitted, data, simulate=False)
     >>> len(shown["times"]), shown["sentences"][0]
     (21, 'Run 1 of 20, all 21 snapshots.')
     """
@@ -49,12 +49,13 @@ def animated(fitted: Any, snapshots: Snapshots, explored: Exploration, simulated
     times = shown.times_of(0)
     thin = -(-int(shown.counts_of(0).max()) // MOST_PARTICLES)
     sentences = [_extent(snapshots, run, lengths[run], stride, thin)]
-    paths, why = _simulated(fitted, shown, explored, stride) if simulated else (None, "")
+    frames = [np.asarray(shown.frame(0, k), float) for k in range(len(times))]
+    interval = float(np.diff(snapshots.times_of(run)[:2]).sum())
+    paths, why = _continued(fitted, shown, frames, interval, seed) if simulate else (None, "")
     if paths is not None and len(paths) < len(times):
-        sentences.append(f"The simulation ends at t = {times[len(paths) - 1]:.4g}: it takes too long for a report.")
+        sentences.append(f"The simulation ends at t = {times[len(paths) - 1]:.4g}: the rest is too much for a page.")
     if paths is not None:
         sentences.append("Simulated is the fitted model, from the same first snapshot on.")
-    frames = [np.asarray(shown.frame(0, k), float) for k in range(len(times))]
     counts = shown.species_counts_of(0)
     lower, upper = _bounds(shown, frames)
     return {
@@ -82,15 +83,26 @@ def _ordinal(number: int) -> str:
     return f"{number}{'th' if number % 100 in (11, 12, 13) else endings.get(number % 10, 'th')}"
 
 
-def _simulated(fitted: Any, shown: Snapshots, explored: Exploration, stride: int) -> tuple[Array | None, str]:
-    """The fitted model from the first snapshot on, at the same times, (times or fewer, particles, dim); or why not."""
-    why = cannot_be_simulated(fitted, shown, 0)
+def _continued(
+    fitted: Any, shown: Snapshots, frames: list[Array], interval: float, seed: int
+) -> tuple[list[Array] | None, str]:
+    """The fitted model from the first snapshot on, at the same times (or the first of them); or why not."""
+    why = why_not(fitted, shown, 0)
     if why:
-        return None, why
+        return None, f"Nothing was simulated: {why}."
+    after = shown.times_of(0)[1:] - shown.times_of(0)[0]
+    counts = tuple(shown.species_counts_of(0)[0].tolist())
     try:
-        return path(as_simulated(fitted, explored), shown, shown.times_of(0), Clock(), stride)[0], ""
+        # as often as every frame, or as forces are stiff
+        effort = effort_of(fitted, shown, min(float(after[-1]) / STEPS, interval))
+        room = WORK / effort.of(float(after[-1]), len(after))
+        kept = max(1, int(min(1.0, room) * len(after)))
+        group = Beginnings(frames[0][None], np.stack(frames[1 : kept + 1])[None], after[:kept], counts, interval)
+        model = as_simulated(fitted, [group])
+        paths = simulated(model, fitted, group, tuple(shown.species or ()), shown.box, seed)
     except InputError as error:
         return None, f"The fitted model cannot be simulated: {error}."
+    return [frames[0], *paths[0]], ""
 
 
 def _bounds(shown: Snapshots, frames: list[Array]) -> tuple[Array, Array]:

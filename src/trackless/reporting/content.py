@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from trackless._errors import InputError
+from trackless.belonging import check_belongs
 from trackless.exploration import Exploration
 from trackless.identifiability import Identifiability
 from trackless.mixtures import listed
+from trackless.prediction import Curve, Prediction, observed_curves, predict
 from trackless.reporting.animation import animated
 from trackless.reporting.curves import plain, potentials_of
-from trackless.reporting.prediction import predict
 from trackless.reporting.settings import code_of, facts_about, settings_of, software
 from trackless.reporting.verdict import residual_test, verdict
 from trackless.snapshots import Snapshots
+from trackless.validation import known_again
 
+REPLICATES = 39  # simulations of all beginnings: 95 % of what they show is nearly all of it
+WORK = 4e8  # forces that they compute at most: some seconds, and the same numbers on every machine
+FEW = 4  # curves that are shown for two times; where there are more, for the last one
 NUMBERS = {"all": "V and Φ together", "external": "V alone", "interaction": "Φ alone"}
 
 
@@ -29,6 +34,7 @@ def collect(
     source: Sequence[str] = (),
     reading: Mapping[str, Any] | None = None,
     simulate: bool = True,
+    seed: int = 0,
 ) -> dict[str, Any]:
     """What a report on a fit says.
 
@@ -44,6 +50,8 @@ def collect(
         What else they were read with (dt, columns, ...).
     simulate : bool
         Whether the fitted model is simulated.
+    seed : int
+        Of the simulations.
 
     Examples
     --------
@@ -55,20 +63,22 @@ def collect(
     >>> said["facts"][0], said["warnings"]
     (('Runs', '60', '31 snapshots each'), [])
     """
-    check_match(fitted, snapshots)
-    snapshots = snapshots.without_gaps(getattr(fitted, "max_gap_", None))  # as the fit has cut them
+    check_belongs(fitted, snapshots, "report")
+    snapshots, seen = known_again(fitted, snapshots)
     explored = Exploration(snapshots)
     known = fitted.identifiability() if hasattr(fitted, "identifiability") else None
-    test = residual_test(fitted, snapshots)
+    test = residual_test(fitted, snapshots, seen)
     judged = verdict(fitted, test, known, validation)
     predictive = getattr(validation, "predictive", None)
+    told = list(validation.sentences) if validation is not None else []
     if predictive is not None:
-        comparisons, said = _validated(predictive), list(validation.sentences)
+        comparisons = _drawn(predictive.curves.values())
     else:
-        comparisons, said = predict(fitted, snapshots, explored, simulate)
-        said = list(validation.sentences) + said if validation is not None else said
+        comparisons, said = _compared(fitted, snapshots, seen, simulate, seed)
+        told += said
     return {
-        "title": title or _title(source),
+        "title": title or _title(source, seen),
+        "seen": seen,
         "source": list(source),
         "software": software(),
         "warnings": [warned._asdict() for warned in judged.warnings],
@@ -78,63 +88,68 @@ def collect(
         "learnt": [bool(listed(fitted.external_)), bool(listed(fitted.interaction_))],
         "potentials": potentials_of(fitted, explored),
         "comparisons": comparisons,
-        "comparison_sentences": said,
+        "comparison_sentences": told,
         "p_values": _p_values(predictive),
-        "animation": animated(fitted, snapshots, explored, simulate),
+        "animation": animated(fitted, snapshots, simulate, seed),
         "decisions": _decisions(fitted, known),
         "noise": _noise(fitted),
         "identifiability": list(known.sentences) if known is not None else [],
         "numbers": _numbers(known) if known is not None else [],
         "settings": settings_of(fitted),
-        "code": code_of(fitted, list(source), reading or {}),
+        "code": code_of(fitted, list(source), reading or {}, seen),
     }
 
 
-def check_match(fitted: Any, snapshots: Any) -> None:
-    """Refuse a fit and data that cannot belong together, with one line that says what to do."""
-    if not isinstance(snapshots, Snapshots):
-        raise InputError(f"report: expected Snapshots, got {type(snapshots).__name__}; wrap arrays in tl.Snapshots")
-    if not all(hasattr(fitted, name) for name in ("external_", "interaction_", "sigma_")):
-        raise InputError(f"report: expected a fitted estimator, got {type(fitted).__name__}; call fit first")
-    dim = _dimension(fitted)
-    if dim is not None and dim != snapshots.dim:
-        raise InputError(
-            f"report: the fit is of {dim}-dimensional data, these have {snapshots.dim} dimension"
-            f"{'s' * (snapshots.dim > 1)}; give the data that were fitted"
-        )
-    named = {kind for own in (fitted.external_, fitted.interaction_) for kinds, _ in listed(own) for kind in kinds}
-    missing = sorted(named - set(snapshots.species or ()))
-    if missing:
-        there = f"those of the data are {', '.join(snapshots.species)}" if snapshots.species else "the data have none"
-        raise InputError(
-            f"report: the fit is of the species {', '.join(sorted(named))}, {there}; give the data that were fitted, "
-            "or say which column the species are in (--columns species=NAME)"
-        )
-
-
-def _dimension(fitted: Any) -> int | None:
-    """Of the data of a fit, where it is known."""
-    moments = getattr(fitted, "moments_", None)
-    if moments is not None:
-        return int(moments.dim)
-    for network in (*getattr(fitted, "external_networks_", ()), *getattr(fitted, "interaction_networks_", ())):
-        if len(network.shift) > 1:  # not radial
-            return len(network.shift)
-    return None
-
-
-def _title(source: Sequence[str]) -> str:
+def _title(source: Sequence[str], seen: bool | None) -> str:
     if not source:
-        return "Forces learnt from snapshots"
-    return f"Forces learnt from {source[0]}" + (f" and {len(source) - 1} more" if len(source) > 1 else "")
+        return "Forces learnt from snapshots" if seen is not False else "Learnt forces and other snapshots"
+    more = f" and {len(source) - 1} more" if len(source) > 1 else ""
+    return f"{'Forces learnt from' if seen is not False else 'Learnt forces and'} {source[0]}{more}"
 
 
-def _validated(predictive: Any) -> list[dict[str, Any]]:
-    """Curves of a predictive check."""
+def _compared(
+    fitted: Any, snapshots: Snapshots, seen: bool | None, simulate: bool, seed: int
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """What was observed beside what the fit predicts, and what is to be said of that; p-values are for a validation."""
+    said = []
+    if simulate:
+        try:
+            found = predict(fitted, snapshots, REPLICATES, seed, WORK)
+        except InputError as error:
+            said.append(f"nothing was predicted: {error}")
+        else:
+            return _drawn(found.curves.values()), _method(found, getattr(fitted, "covariance_", None) is not None, seen)
+    return _drawn(observed_curves(fitted, snapshots).values()), said
+
+
+def _method(found: Prediction, uncertain: bool, seen: bool | None) -> list[str]:
+    """How predictions were made, in words."""
+    other = "other noise, and other potentials within their error bars" if uncertain else "other noise"
+    said = [
+        f"the fitted model was simulated {found.replicates} times from {found.starts} observed snapshots, each time "
+        f"with {other}, and is compared with what was seen up to {found.times[-1]:.3g} later; 95 % of the simulations "
+        "are within the range"
+    ]
+    if seen is not False:
+        whose = f"{'these are' if seen else 'if these are'} the data that the fit was made from"
+        said.append(
+            f"{whose}, agreement is no proof; trackless report --validate, or validation=tl.validate(fit, data) in "
+            "Python, tests it on data that it has not seen"
+        )
+    return said
+
+
+def _drawn(curves: Iterable[Curve]) -> list[dict[str, Any]]:
+    """Curves as plain data; of many only those of the last time."""
+    found = list(curves)
+    if len(found) > FEW:
+        last = found[-1].label.rpartition(", after ")[2]
+        found = [curve for curve in found if curve.label.rpartition(", after ")[2] == last]
     return [
-        {"label": str(curve.label), "xlabel": str(curve.xlabel), "ylabel": "density"}
-        | {name: plain(getattr(curve, name)) for name in ("edges", "observed", "predicted", "lower", "upper")}
-        for curve in predictive.curves.values()
+        {"label": curve.label[:1].upper() + curve.label[1:], "xlabel": curve.xlabel, "ylabel": curve.ylabel}
+        | {"edges": plain(curve.edges), "observed": plain(curve.observed)}
+        | {name: plain(getattr(curve, name)) or None for name in ("predicted", "lower", "upper")}
+        for curve in found
     ]
 
 

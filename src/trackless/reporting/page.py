@@ -18,6 +18,7 @@ from typing import Any
 from trackless.reporting import figures
 from trackless.reporting.words import sentence, text
 
+MANY = 2  # sentences, which become a list if they are more
 SCRIPTS = ("axes.js", "plot.js", "curves.js", "maps.js", "animation.js", "page.js")
 
 
@@ -39,7 +40,7 @@ def page(content: dict[str, Any]) -> str:
     drawn = {name: content[name] for name in ("potentials", "comparisons", "animation")}
     return Template(_asset("report.html")).substitute(
         title=text(content["title"]),
-        source=_source(content["title"], content["source"]),
+        source=_source(content["title"], content["source"], content["seen"]),
         policy=f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}",
         style=style,
         script=script,
@@ -73,11 +74,12 @@ def _hash(inline: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(inline.encode()).digest()).decode()}'"
 
 
-def _source(title: str, names: list[str]) -> str:
-    """Where the data are from, unless the title says it already."""
-    if not names or (len(names) == 1 and names[0] in title):
-        return ""
-    return f'<p class="source">Data: {text(", ".join(names))}</p>\n'
+def _source(title: str, names: list[str], seen: bool | None) -> str:
+    """Where the data are from, unless the title says it already, and whether the fit has seen them if it has not."""
+    named = bool(names) and not (len(names) == 1 and names[0] in title)
+    said = f"Data: {text(', '.join(names))}. " if named else ""
+    said += "The fit was made from other data and has not seen these." if seen is False else ""
+    return f'<p class="source">{said.strip()}</p>\n' if said else ""
 
 
 def _equation(coupling: str, external: bool, interaction: bool) -> str:
@@ -120,8 +122,8 @@ def _comparison(content: dict[str, Any]) -> str:
     if content["p_values"]:
         rows = "".join(f'<tr><th scope="row">{text(a)}</th><td>{text(b)}</td></tr>' for a, b in content["p_values"])
         head = '<tr><th scope="col">compared</th><th scope="col">p-value</th></tr>'
-        values = f'<div class="scroll"><table><thead>{head}</thead><tbody>{rows}</tbody></table></div>'
-    return _said(content["comparison_sentences"]) + f'<div class="cards">{cards}</div>{values}'
+        values = f'<div class="scroll values"><table><thead>{head}</thead><tbody>{rows}</tbody></table></div>'
+    return f'{_said(content["comparison_sentences"])}{values}<div class="cards">{cards}</div>'
 
 
 def _limits(content: dict[str, Any]) -> str:
@@ -157,4 +159,6 @@ def _settings(content: dict[str, Any]) -> str:
 
 
 def _said(sentences: list[str]) -> str:
+    if len(sentences) > MANY:
+        return f"<ul>{''.join(f'<li>{sentence(one)}</li>' for one in sentences)}</ul>"
     return "".join(f"<p>{sentence(one)}</p>" for one in sentences)

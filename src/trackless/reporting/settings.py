@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping
 from dataclasses import fields
-from datetime import date
 from importlib.metadata import version
 from typing import Any
 
@@ -102,16 +101,22 @@ def _readable(name: str, value: Any) -> str:
 
 
 def software() -> str:
-    """Versions and date, in words."""
+    """Versions, in words; no date, so that the same fit gives the same page."""
     others = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
-    return f"trackless {__version__}, Python {platform.python_version()}, {others}; {date.today().isoformat()}"
+    return f"trackless {__version__}, Python {platform.python_version()}, {others}"
 
 
-def code_of(fitted: Any, source: list[str], reading: Mapping[str, Any]) -> str:
-    """A few lines of Python that make the fit again, from files that were read with some options."""
+def code_of(fitted: Any, source: list[str], reading: Mapping[str, Any], seen: bool | None = None) -> str:
+    """A few lines of Python that make the fit again, from files that were read with some options.
+
+    Unless it has not seen (False) what is in them.
+    """
     files = repr(source[0]) if len(source) == 1 else repr(source)
-    how = "".join(f", {name}={value!r}" for name, value in reading.items() if value is not None)
-    lines = [f"data = tl.read({files}{how})" if source else "data = ...  # the snapshots of this report"]
+    how = "".join(f", {name}={value!r}" for name, value in reading.items() if value is not None and name != "every")
+    thinned = f".every({reading['every']})" if "every" in reading else ""
+    lines = [f"data = tl.read({files}{how}){thinned}" if source else "data = ...  # the snapshots of this report"]
+    if seen is False:
+        lines = ["data = ...  # the snapshots of the fit, which are not those of this report"]
     door = hasattr(fitted, "findings_")
     given = _door(fitted) if door else _changed(fitted)
     for role in ("external", "interaction"):

@@ -20,6 +20,7 @@ FEW_PARTS = 8  # independent parts of the data, below which error bars are rough
 ILL_CONDITIONED = 1e10
 TRADED = 0.2  # a trade-off of V and Phi by more than this part of a force is worth a warning
 WRONG_MATCHES = 0.05
+FAILED = ("THE ", "HELD-OUT")  # how sentences of a validation begin that speak against a fit
 NOWHERE = "is nowhere known better than it is large"  # as identifiability says it
 
 
@@ -55,7 +56,7 @@ def verdict(fitted: Any, test: ResidualTest | None, known: Identifiability | Non
     >>> model = tl.models.reference()
     >>> data = tl.simulate(model, runs=60, duration=0.3, step=1e-3)
     >>> fitted = tl.SelfTest(model.external_basis, model.interaction_basis, sigma=0.5).fit(data)
-    >>> verdict(fitted, residual_test(fitted, data), None, None).warnings[0].headline
+    >>> verdict(fitted, residual_test(fitted, data, True), None, None).warnings[0].headline
     'The fitted model does not explain these data.'
     """
     warnings = [
@@ -68,29 +69,33 @@ def verdict(fitted: Any, test: ResidualTest | None, known: Identifiability | Non
     warnings += [*_of_evidence(fitted), *_of_trade_off(known)]
     passed = [test.sentence] if test is not None and test.passed else []
     if validation is not None and validation.passed:
-        passed += list(validation.sentences)
+        passed.append(f"a validation found nothing against it: {validation.sentences[0]} (more of it below)")
     return Verdict(warnings, passed)
 
 
-def residual_test(fitted: Any, snapshots: Snapshots) -> ResidualTest | None:
-    """Whether the data look as if the fitted model had made them; None where that cannot be asked."""
+def residual_test(fitted: Any, snapshots: Snapshots, seen: bool | None) -> ResidualTest | None:
+    """Whether the data look as if the fitted model had made them; None where that cannot be asked.
+
+    ``seen``: whether they are those of the fit (None: nobody knows, and they are taken for those if they may be).
+    """
     findings = getattr(fitted, "findings_", None)
-    if findings is not None:
+    if findings is not None and seen is not False:
         return findings.residual_test
     if not hasattr(fitted, "can_be_tested") or not fitted.can_be_tested(snapshots):
         return None
     try:
-        return fitted.residual_test(snapshots)
-    except (InputError, np.linalg.LinAlgError):  # other data than those of the fit, or too few
+        return fitted.residual_test(snapshots, other=seen is False)
+    except (InputError, np.linalg.LinAlgError):  # other data than those of the fit, though nobody knew, or too few
         return None
 
 
 def _of_test(test: ResidualTest | None, validation: Any) -> Iterator[Warned]:
     if test is not None and not test.passed:
-        said = test.sentence.replace("THE MODEL DOES NOT FIT", "residual test")
+        said = test.sentence.replace("THE MODEL DOES NOT FIT", "residual test")  # the headline says it
         yield Warned("The fitted model does not explain these data.", said)
     if validation is not None and not validation.passed:
-        yield Warned("What the fitted model predicts is not what was seen.", "; ".join(validation.sentences))
+        failed = [one for one in validation.sentences if one.startswith(FAILED)] or list(validation.sentences)
+        yield Warned("What the fitted model predicts is not what was seen.", "; ".join(failed))
 
 
 def _of_noise(fitted: Any) -> Iterator[Warned]:

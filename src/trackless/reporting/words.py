@@ -6,6 +6,7 @@ import re
 from html import escape
 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+SHOUTED = r"\b[A-Z]{2,}(?:[ -][A-Z]{2,})+\b"  # what stands out in a terminal stands in a coloured box here
 SYMBOLS = (
     (r"\bsigma\^2\b(?!=)", "σ²"),
     (r"\bsigma\b(?!\^)(?!=)", "σ"),  # sigma='diagonal' is something to type
@@ -37,9 +38,12 @@ def sentence(words: str) -> str:
     'σ = 1.01\xa0±\xa00.02, Φ′ is known.'
     >>> sentence("there is an interaction: Bayes factor 10^69 against none")
     'There is an interaction: Bayes factor 10⁶⁹ against none.'
+    >>> sentence("THE MODEL DOES NOT FIT: inertia")
+    'The model does not fit: inertia.'
     >>> sentence("p = 2e-05")
     'P = 2 × 10⁻⁵.'
     """
+    words = re.sub(SHOUTED, lambda found: found[0].lower(), words)
     for pattern, symbol in SYMBOLS:
         words = re.sub(pattern, symbol, words)
     words = re.sub(r"\b10\^(-?\d+)", lambda found: f"10{found[1].translate(RAISED)}", words).strip()

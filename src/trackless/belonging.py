@@ -1,0 +1,70 @@
+"""Whether a fit and data can belong together, asked before anything is computed of both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trackless._errors import InputError
+from trackless.mixtures import listed
+from trackless.snapshots import Snapshots
+from trackless.space import Box
+from trackless.wording import plural
+
+UNKNOWN = object()  # of fits that were saved before boxes were
+
+
+def check_belongs(fitted: Any, snapshots: Any, asked: str) -> None:
+    """Refuse a fit and data of different kinds: dimension, box, species, or a number of particles that changes.
+
+    Parameters
+    ----------
+    fitted : fitted estimator
+    snapshots : Snapshots
+    asked : str
+        Who asks, for messages.
+    """
+    if not isinstance(snapshots, Snapshots):
+        raise InputError(f"{asked}: expected Snapshots, got {type(snapshots).__name__}; wrap arrays in tl.Snapshots")
+    if not all(hasattr(fitted, name) for name in ("external_", "interaction_", "sigma_")):
+        raise InputError(f"{asked}: expected a fitted estimator, got {type(fitted).__name__}; call fit first")
+    dim = _dimension(fitted)
+    if dim is not None and dim != snapshots.dim:
+        raise InputError(
+            f"{asked}: the fit is of {dim}-dimensional data, these have {plural(snapshots.dim, 'dimension')}; give the "
+            "data that were fitted, or others like them"
+        )
+    box: Any = getattr(fitted, "box_", UNKNOWN)
+    if box is not UNKNOWN and (None if box is None else tuple(box)) != snapshots.box:
+        raise InputError(
+            f"{asked}: the fit is of data in {_space(box)}, these are in {_space(snapshots.box)}; give data like those "
+            "that were fitted (box=)"
+        )
+    named = {kind for own in (fitted.external_, fitted.interaction_) for kinds, _ in listed(own) for kind in kinds}
+    missing = sorted(named - set(snapshots.species or ()))
+    if missing:
+        there = f"those of the data are {', '.join(snapshots.species)}" if snapshots.species else "the data have none"
+        raise InputError(
+            f"{asked}: the fit is of the species {', '.join(sorted(named))}, {there}; give the data that were fitted, "
+            "or say which column the species are in (--columns species=NAME)"
+        )
+    averaged = getattr(fitted, "coupling", "sum") == "mean" and fitted.interaction_ is not None
+    if averaged and not snapshots.constant_count:
+        raise InputError(
+            f"{asked}: the fit has mean coupling, for which the number of particles must not change within a run, and "
+            "in these data it does; fit again with coupling='sum'"
+        )
+
+
+def _space(box: Box) -> str:
+    return "free space" if box is None else f"a periodic box of {' x '.join(f'{side:g}' for side in box)}"
+
+
+def _dimension(fitted: Any) -> int | None:
+    """Of the data of a fit, where it is known."""
+    moments = getattr(fitted, "moments_", None)
+    if moments is not None:
+        return int(moments.dim)
+    for network in (*getattr(fitted, "external_networks_", ()), *getattr(fitted, "interaction_networks_", ())):
+        if len(network.shift) > 1:  # not radial
+            return len(network.shift)
+    return None
