@@ -29,6 +29,14 @@ def test_help_lists_the_commands(tmp_path):
         assert command in result.stdout
 
 
+@pytest.mark.parametrize("command", ["simulate", "inspect", "fit", "validate", "report", "export"])
+def test_help_is_whole(tmp_path, command):
+    result = trackless(command, "--help", cwd=tmp_path)
+    assert "…" not in result.stdout
+    flags = [line for line in result.stdout.splitlines() if "<bool>" in line and "--help" not in line]
+    assert flags == []
+
+
 def test_version(tmp_path):
     assert tl.__version__ in trackless("--version", cwd=tmp_path).stdout
 
@@ -124,49 +132,60 @@ def test_fit_with_other_families(data_file):
         (("fit", "data.npz", "--dynamics", "jumps"), 2, ("--dynamics", "jumps", "'discrete'")),
         (("fit", "data.npz", "--coupling", "both"), 2, ("--coupling", "both", "'mean', 'sum'")),
         (("fit", "data.npz", "--max-gap", "long"), 2, ("--max-gap", "auto or none", "long")),
-        (("fit", "data.npz", "--max-gap", 0), 1, ("max_gap", "positive")),
+        (("fit", "data.npz", "--max-gap", 0), 2, ("--max-gap", "above 0")),
         (("fit", "data.npz", "--method", "sinkhorn", "--debias"), 2, ("--debias", "self-test")),
-        (("fit", "data.npz", "--dynamics", "discrete", "--debias"), 1, ("debias", "no bias to remove")),
-        (("fit", "data.npz", "--method", "labeled"), 1, ("unlabeled", "--method self-test")),
+        (("fit", "data.npz", "--dynamics", "discrete", "--debias"), 2, ("--debias", "no bias to remove")),
+        (("fit", "data.npz", "--method", "labeled"), 1, ("unlabeled", "--method self-test", "--columns particle=")),
         (
             ("fit", "data.npz", "--sigma", 1, "--model", "reference", "--coupling", "sum"),
-            1,
+            2,
             ("--model", "mean coupling"),
         ),
         (("fit", "data.npz", "--method", "tracking"), 2, ("tracking", "sinkhorn")),
         (("fit", "data.npz", "--method", "sinkhorn", "--quadrature", "left"), 2, ("--quadrature", "self-test")),
         (("fit", "data.npz", "--method", "labeled", "--max-distance", 1), 2, ("--max-distance", "no matching")),
         (("fit", "data.npz", "--method", "sinkhorn", "--sigma", -1), 2, ("--sigma", "-1")),
-        (("fit", "data.npz", "--method", "assignment", "--max-distance", 1e-9), 1, ("followed", "max_distance")),
-        (("fit", "data.npz", "--sigma", 1, "--external", "wavelets:3"), 1, ("--external", "splines:COUNT")),
+        (("fit", "data.npz", "--method", "assignment", "--max-distance", 1e-9), 1, ("followed", "--max-distance")),
+        (("fit", "data.npz", "--sigma", 1, "--external", "wavelets:3"), 2, ("--external", "splines:COUNT")),
         (
             ("fit", "data.npz", "--method", "self-test", "--sigma", 1, "--regularization", "much"),
-            1,
+            2,
             ("--regularization", "lcurve"),
         ),
         (("fit", "data.npz", "--sigma", 1, "--regularization", "cv"), 2, ("--regularization", "self-test")),
         (("fit", "data.npz", "--sigma", 1, "--route", "moments"), 2, ("--route", "neural")),
         (("fit", "data.npz", "--sigma", 1, "--quadrature", "simpson"), 2, ("--quadrature", "'trapezoid'")),
-        (("fit", "data.npz", "--sigma", 1, "--figure", "a.txt"), 1, (".png",)),
+        (("fit", "data.npz", "--sigma", 1, "--figure", "a.txt"), 2, (".png",)),
         (("fit", "data.npz", "--sigma", 1, "--dt", 0.1), 1, ("holds times",)),
-        (("fit", "data.npz", "--sigma", 1, "--dt", -1), 1, ("dt", "positive")),
-        (("fit", "data.npz", "--sigma", 1, "--center", "left"), 1, ("--center", "mean")),
+        (("fit", "data.npz", "--sigma", 1, "--dt", -1), 2, ("--dt", "above 0")),
+        (("fit", "data.npz", "--sigma", 1, "--center", "left"), 2, ("--center", "mean")),
         (
             ("fit", "data.npz", "--method", "self-test", "--sigma", 1, "--model", "reference", "--external", "none"),
-            1,
+            2,
             ("--model", "leave out"),
         ),
         (("fit", "data.npz", "--sigma", 1, "-o", "data.npz", "--force"), 1, ("different files",)),
-        (("fit", "data.npz", "--sigma", 1, "-o", "fit.trackless", "--figure", "a.xyz"), 1, (".png",)),
+        (("fit", "data.npz", "--sigma", 1, "-o", "fit.trackless", "--figure", "a.xyz"), 2, (".png",)),
         (("fit", "data.npz", "--sigma", 1, "--external", "tensor:1000"), 1, ("fewer functions",)),
         (("fit", "x[/bold].csv", "--sigma", 1), 1, ("x[/bold].csv", "no such file")),
         (("fit", "data.tif", "--sigma", 1), 1, ("data.tif", ".npz")),
+        (("fit", "data.npz", "-o", "/proc/x.trackless"), 1, ("/proc/x.trackless: cannot write here",)),
+        (("fit", "data.npz", "--figure", "/proc/x.png"), 1, ("/proc/x.png: cannot write here",)),
+        (("fit", "data.npz", "data.npz"), 1, ("given twice",)),
+        (("fit", "data.npz", "--box", 0), 2, ("--box", "above 0")),
+        (("fit", "data.npz", "--cutoff", -1), 2, ("--cutoff", "above 0", "-1")),
+        (("fit", "data.npz", "--cutoff", 1, "--interaction", "tensor:5"), 2, ("--cutoff", "splines:COUNT")),
+        (("fit", "data.npz", "--detection", 2), 2, ("--detection: expected a probability",)),
+        (("fit", "data.npz", "--max-distance", 0, "--method", "assignment"), 2, ("--max-distance", "above 0")),
+        (("fit", "data.npz", "--every", 0), 2, ("--every",)),
+        (("fit", "x.trackless"), 1, ("x.trackless: expected snapshots", "fits")),
+        (("reproduce",), 2, ("--list",)),
         (("simulate", "reference", "-o", "data.npz"), 1, ("exists", "--force")),
-        (("simulate", "reference", "-o", "a.tif"), 1, ("a.tif", ".npz")),
-        (("simulate", "reference", "-o", "a.xyz"), 1, ("a.xyz", "holds one run", ".npz")),
+        (("simulate", "reference", "-o", "a.tif"), 2, ("a.tif", ".npz")),
+        (("simulate", "reference", "-o", "a.xyz"), 2, ("a.xyz", "holds one run", ".npz")),
         (("simulate", "nothing", "-o", "a.npz"), 2, ("nothing",)),
-        (("simulate", "reference", "-o", "a.npz", "--step", 0.3), 1, ("observe_every", "step")),
-        (("simulate", "anisotropic", "-o", "a.npz", "--dim", 3), 1, ("2 dimensions",)),
+        (("simulate", "reference", "-o", "a.npz", "--step", 0.3), 2, ("--every", "step")),
+        (("simulate", "anisotropic", "-o", "a.npz", "--dim", 3), 2, ("2 dimensions",)),
         (("demo", "-o", "nowhere/picture.png"), 1, ("nowhere", "create")),
         (("demo", "--threads", 0), 2, ("threads",)),
         (("dance",), 2, ("dance",)),

@@ -44,7 +44,7 @@ def test_a_number_of_particles_that_changes_just_works(folder, method):
     )
     result = trackless("fit", "changing.csv", "--sigma", 1, *method, "--coupling", "mean", cwd=folder)
     assert result.returncode == 1
-    assert "use coupling='sum'" in result.stderr
+    assert "use --coupling sum" in result.stderr
 
 
 @pytest.mark.parametrize("method", [(*RADIAL,), ("--method", "self-test")])
@@ -61,6 +61,24 @@ def test_the_centre_may_be_found(folder, method):
     result = trackless("fit", "gap.npz", "--center", "fit", "--method", "sinkhorn", cwd=folder)
     assert result.returncode == 2
     assert "fit belongs to auto and self-test" in " ".join(result.stderr.replace("│", " ").split())
+
+
+def test_what_was_given_is_echoed_and_what_is_left_out_is_said(folder):
+    options = ("--sigma", 1, "--exclude-below", 0.05, "--cutoff", 1.5, *RADIAL, "--every", 2)
+    said = " ".join(trackless("fit", "changing.csv", *options, cwd=folder).stdout.split())
+    for words in (
+        "Snapshots(4 runs, 104 snapshots", "sigma = 1; V radial; Phi radial; Phi ends at r = 1.5; particles are taken",
+        "as one where they are closer than 0.05; the rest is asked of the data", "the residual test was left out:",
+    ):  # fmt: skip
+        assert words in said
+
+
+@pytest.mark.parametrize("method", [(), ("--method", "self-test")])
+def test_bias_cannot_be_removed_across_gaps(folder, method):
+    result = trackless("fit", "gap.npz", "--sigma", 1, "--debias", *method, cwd=folder)
+    assert result.returncode == 1
+    assert "--debias: expected runs with the same times, even intervals" in result.stderr
+    assert "Learnt" not in result.stdout
 
 
 def test_simulate_with_another_sigma(tmp_path):

@@ -56,7 +56,7 @@ def test_fit_takes_the_same_options(tracks):
         (("inspect", "tracks.csv", "--columns", "x=up,y=north,frame=image_no"), 1, ("no column 'up'", "east")),
         (("inspect", "tracks.csv", "--box", "wide"), 2, ("--box LENGTH", "wide")),
         (("inspect", "tracks.csv", *COLUMNS, "--box", "0.5"), 1, ("line ", "outside the box")),
-        (("inspect", "tracks.csv", *COLUMNS, "--dt", 0), 1, ("dt", "positive")),
+        (("inspect", "tracks.csv", *COLUMNS, "--dt", 0), 2, ("--dt", "above 0")),
         (("inspect",), 2, ("data",)),
     ],
 )

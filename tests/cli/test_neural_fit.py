@@ -42,8 +42,12 @@ def test_a_potential_left_out_and_the_result_as_json(data_file, tmp_path):
     [
         (["--method", "neural"], 2, "need the noise intensity"),
         (["--method", "neural", "--sigma", 1, "--regularization", "cv"], 2, "held-out data instead"),
-        (["--method", "neural", "--sigma", 1, "--external", "splines:8"], 1, "expected radial, free"),
-        (["--method", "neural", "--sigma", 1, "--route", "both"], 1, "expected 'auto', 'moments', 'snapshots'"),
+        (["--method", "neural", "--sigma", 1, "--external", "splines:8"], 2, "expected radial, free"),
+        (
+            ["--method", "neural", "--sigma", 1, "--route", "both"],
+            2,
+            "'both' is not one of 'auto', 'moments', 'snapshots'",
+        ),
         (["--method", "neural", "--sigma", 1, "--max-distance", 1], 2, "does no matching"),
         (["--sigma", 1, "--route", "moments"], 2, "belongs to --method neural"),
         (["--sigma", 1, "--seed", 1], 2, "belongs to --method neural"),

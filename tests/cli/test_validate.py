@@ -41,9 +41,13 @@ def test_validate_as_json(folder):
     [
         (("nothing.trackless", "data.npz"), 1, "there is no such file"),
         (("moments.trackless", "data.npz"), 1, "holds Moments, not a fit"),
-        (("data.npz", "data.npz"), 1, "not a result saved by trackless"),
+        (
+            ("data.npz", "data.npz"),
+            1,
+            "but snapshots, which tl.read reads; FIT is the first argument, a file that trackless fit",
+        ),
         (("fit.trackless", "data.npz", "--replicates", 3), 2, "--replicates"),
-        (("fit.trackless", "data.npz", "--figure", "seen.gif"), 1, ".png, .pdf or .svg"),
+        (("fit.trackless", "data.npz", "--figure", "seen.gif"), 2, ".png, .pdf or .svg"),
         (("fit.trackless",), 2, "data"),
     ],
 )

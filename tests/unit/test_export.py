@@ -273,7 +273,12 @@ class TestHoomd:
             def __init__(self, nlist, default_r_cut):
                 self.params, self.r_cut = {}, {}
 
-        stub = SimpleNamespace(md=SimpleNamespace(pair=SimpleNamespace(Table=Table)))
+        class Brownian:
+            def __init__(self, filter, kT):
+                self.filter, self.kT, self.gamma = filter, kT, SimpleNamespace(default=1.0)
+
+        forces, methods = SimpleNamespace(Table=Table), SimpleNamespace(Brownian=Brownian)
+        stub = SimpleNamespace(md=SimpleNamespace(pair=forces, methods=methods), filter=SimpleNamespace(Type=tuple))
         monkeypatch.setitem(sys.modules, "hoomd", stub)
         tl.export(mixed, tmp_path / "forces.py", format="hoomd", points=300)
         module = runpy.run_path(str(tmp_path / "forces.py"))
@@ -288,6 +293,9 @@ class TestHoomd:
             np.testing.assert_allclose(own["U"], curve.energy(r), atol=1e-12)
             np.testing.assert_allclose(own["F"], curve.force(r), atol=1e-12)
         assert table.r_cut["anchor1", "anchor1"] == 0.0
+        assert len(table.params["anchor1", "anchor1"]["U"]) == 1  # how HOOMD-blue is told of no interaction
+        moved = module["brownian"]()
+        assert (moved.filter, moved.kT, moved.gamma.default) == (("a", "b"), module["KT"], module["FRICTION"])
 
 
 class TestCsv:

@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from trackless._errors import InputError
 from trackless.cli.benchmark import benchmark
-from trackless.cli.common import console, errors
+from trackless.cli.common import UsageError, console, errors
 from trackless.cli.demo import demo
 from trackless.cli.export import export
 from trackless.cli.fit import fit
@@ -19,6 +19,7 @@ from trackless.cli.report import report
 from trackless.cli.reproduce import reproduce
 from trackless.cli.simulate import simulate
 from trackless.cli.validate import validate
+from trackless.cli.words import as_typed
 
 app = typer.Typer(
     help="Learn the forces between particles without tracking them.",
@@ -31,7 +32,9 @@ for command in (demo, simulate, inspect, fit, validate, report, export, reproduc
 
 
 @app.callback(invoke_without_command=True)
-def _options(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
+def _options(
+    version: Annotated[bool, typer.Option("--version", metavar="", help="Print the version and exit.")] = False,
+) -> None:
     if version:
         from trackless import __version__
 
@@ -44,7 +47,7 @@ def main() -> None:
     try:
         app(standalone_mode=True)
     except InputError as error:
-        _fail(str(error))
+        _fail(as_typed(str(error)), 2 if isinstance(error, UsageError) else 1)
     except MemoryError:
         _fail("there is not enough memory for this; use fewer functions, runs or particles")
     except OSError as error:
@@ -56,6 +59,6 @@ def main() -> None:
         sys.exit(code)
 
 
-def _fail(message: str) -> None:
+def _fail(message: str, code: int = 1) -> None:
     errors.print(f"[bold red]error:[/bold red] {escape(message)}", highlight=False, soft_wrap=True)
-    sys.exit(1)
+    sys.exit(code)

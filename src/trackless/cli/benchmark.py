@@ -11,7 +11,9 @@ from trackless.cli.common import AsJson, Seed, Threads, console, job, print_json
 
 
 def benchmark(
-    quick: Annotated[bool, typer.Option("--quick", help="A tenth of the work: noisier, for a look.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", metavar="", help="A tenth of the work: noisier, for a look.")
+    ] = False,
     seed: Seed = 0,
     threads: Threads = None,
     as_json: AsJson = False,

@@ -1,4 +1,4 @@
-"""What the commands share: options, output, progress bars, checks of output files."""
+"""What the commands share: options, output, progress bars, checks of options and output files."""
 
 from __future__ import annotations
 
@@ -16,24 +16,26 @@ from rich.markup import escape
 from rich.table import Table
 
 from trackless import _progress
-from trackless._errors import InputError
+from trackless._errors import InputError, NotAResult
+from trackless.cli.words import as_typed
 
 console = Console()
 errors = Console(stderr=True)
 
 Seed = Annotated[int, typer.Option(help="Seed of the random numbers; the same seed gives the same result.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads to use; all cores if left out.")]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite output files that exist.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, nothing else.")]
+Force = Annotated[bool, typer.Option("--force", metavar="", help="Overwrite output files that exist.")]
+AsJson = Annotated[bool, typer.Option("--json", metavar="", help="Print the result as JSON, nothing else.")]
 
 
+Every = Annotated[int, typer.Option(min=1, metavar="N", help="Keep every N-th frame only.")]
 FORMATS = ".npz, .npy, .h5, .csv, .tsv, .txt, .parquet, .lammpstrj, .xyz, .gsd; text also as .gz"
 TimeStep = Annotated[float | None, typer.Option(help="Time between frames (of a step), where the file counts them.")]
 ColumnNames = Annotated[
     str | None,
     typer.Option(
-        help="Columns of a table, where their names do not say what they are: x=POSITION_X,y=POSITION_Y,frame=FRAME. "
-        "Also time, z, run, particle, species.",
+        help="Columns of a table, where their names do not say what they are: x=COL1,y=COL2. "
+        "Also z, frame, time, run, particle, species.",
         metavar="NAMES",
         show_default=False,
     ),
@@ -83,12 +85,40 @@ class Rule(StrEnum):
     cubic = "cubic"
 
 
+class Route(StrEnum):
+    """What networks are trained on."""
+
+    auto = "auto"
+    moments = "moments"
+    snapshots = "snapshots"
+
+
 class CouplingName(StrEnum):
     """How forces of the others join."""
 
     auto = "auto"
     mean = "mean"
     sum = "sum"
+
+
+class UsageError(InputError):
+    """Options that cannot be right, whatever is in the files: exit code 2 instead of 1."""
+
+
+@contextmanager
+def without_files() -> Iterator[None]:
+    """What is judged in here is judged by the options alone, so that an error is one of usage."""
+    try:
+        yield
+    except InputError as error:
+        raise UsageError(str(error)) from None
+
+
+def positive(**numbers: float | None) -> None:
+    """Refuse numbers that are not positive; those that were left out are None."""
+    for name, number in numbers.items():
+        if number is not None and not 0 < number < float("inf"):
+            raise UsageError(f"{name}: expected a number above 0, got {number:g}")
 
 
 @contextmanager
@@ -131,6 +161,16 @@ def print_coefficients(table: Mapping[str, Mapping[str, float | None]]) -> None:
     console.print(grid)
 
 
+def print_sentence(sentence: str, style: str | None = None) -> None:
+    """One thing that was found, in the words of the command line."""
+    console.print(f"- {escape(as_typed(sentence))}", highlight=False, style=style)
+
+
+def verdict_of(checked: Any) -> str:
+    """What a validation came to, in a line."""
+    return "Nothing speaks against the fit." if checked.passed else "[bold red]The fit does not hold.[/bold red]"
+
+
 def save_pictures(figure: Any, paths: Sequence[Path], force: bool) -> None:
     from trackless.files.atomic import replacing
     from trackless.plots import save_figure
@@ -140,14 +180,46 @@ def save_pictures(figure: Any, paths: Sequence[Path], force: bool) -> None:
             save_figure(figure, temporary)
 
 
-def pictures(path: Path, force: bool) -> list[Path]:
-    """The files that a picture is written to, if they may be: the one named, or without an ending a .png and a .pdf."""
+def pictures(path: Path | None) -> list[Path]:
+    """The files that a picture is written to: the one named, or without an ending a .png and a .pdf."""
+    if path is None:
+        return []
+    if path.suffix and path.suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise UsageError(f"{path}: expected a picture ending in .png, .pdf or .svg, or no ending for .png and .pdf")
+    return [path] if path.suffix else [path.with_name(path.name + ending) for ending in (".png", ".pdf")]
+
+
+def check_outputs(force: bool, read: Sequence[Path], *written: Path | None) -> None:
+    """Refuse, before any work, files that could not be written, or would replace one another or what is read."""
     from trackless.files.atomic import check_target
 
-    if path.suffix and path.suffix.lower() not in (".png", ".pdf", ".svg"):
-        raise InputError(f"{path}: expected a picture ending in .png, .pdf or .svg, or no ending for .png and .pdf")
-    paths = [path] if path.suffix else [path.with_name(path.name + ending) for ending in (".png", ".pdf")]
-    return [check_target(one, force) for one in paths]
+    taken = {path.resolve() for path in read}
+    for path in (path for path in written if path is not None):
+        if path.resolve() in taken:
+            raise InputError(f"{path}: what is read and what is written must be different files; choose another name")
+        taken.add(path.resolve())
+        check_target(path, force)
+
+
+def load_fit(path: Path) -> Any:
+    """The fit that an argument FIT names; anything else is refused with a word on how to get one."""
+    import trackless as tl
+
+    try:
+        loaded = tl.load(path)
+    except NotAResult as error:
+        raise InputError(f"{error}; FIT is the first argument, a file that trackless fit DATA -o FIT saves") from None
+    if not hasattr(loaded, "sigma_"):
+        raise InputError(f"{path}: holds {type(loaded).__name__}, not a fit; trackless fit DATA -o FIT saves one")
+    return loaded
+
+
+def read_data(data: Sequence[Path], reading: Mapping[str, Any], every: int = 1) -> tuple[Any, tuple[str, ...]]:
+    """The snapshots of one file, or of several as further runs; and what was decided on the way, in words."""
+    from trackless.files import read_with_notes
+
+    found = read_with_notes(data if len(data) > 1 else data[0], **reading)
+    return found.snapshots.every(every), found.notes
 
 
 def named(paths: Sequence[Path]) -> str:
@@ -160,23 +232,30 @@ def longest_interval(text: str) -> Any:
     if text in ("auto", "none"):
         return "auto" if text == "auto" else None
     try:
-        return float(text)
+        longest = float(text)
     except ValueError:
-        raise typer.BadParameter(f"expected a time, auto or none, got {text!r}", param_hint="--max-gap") from None
+        raise UsageError(f"--max-gap: expected a time, auto or none, got {text!r}") from None
+    positive(max_gap=longest)
+    return longest
 
 
-def read_options(columns: str | None, box: str | None) -> dict[str, Any]:
-    """What --columns and --box say, as tl.read takes it."""
+def read_options(dt: float | None, columns: str | None, box: str | None) -> dict[str, Any]:
+    """What --dt, --columns and --box say, as tl.read takes it; nothing that was left out."""
     options: dict[str, Any] = {}
+    if dt is not None:
+        positive(dt=dt)
+        options["dt"] = dt
     if columns is not None:
         parts = [part.partition("=") for part in columns.split(",")]
         if not all(role.strip() and name.strip() for role, _, name in parts):
-            raise typer.BadParameter(f"expected --columns x=NAME,y=NAME,..., got {columns!r}")
+            raise UsageError(f"expected --columns x=NAME,y=NAME,..., got {columns!r}")
         options["columns"] = {role.strip(): name.strip() for role, _, name in parts}
     if box is not None:
         try:
             sides = [float(side) for side in box.split(",")]
         except ValueError:
-            raise typer.BadParameter(f"expected --box LENGTH or --box LENGTH,LENGTH,..., got {box!r}") from None
+            raise UsageError(f"expected --box LENGTH or --box LENGTH,LENGTH,..., got {box!r}") from None
+        for side in sides:
+            positive(box=side)
         options["box"] = sides[0] if len(sides) == 1 else sides
     return options

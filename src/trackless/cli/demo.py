@@ -12,6 +12,7 @@ from trackless.cli.common import (
     Force,
     Seed,
     Threads,
+    check_outputs,
     console,
     job,
     named,
@@ -37,7 +38,8 @@ def demo(
     with job(threads, as_json) as clock:
         from trackless.demo import demonstrate
 
-        files = pictures(output, force)
+        files = pictures(output)
+        check_outputs(force, (), *files)
         say(as_json, f"Simulating {runs} runs of 10 particles, shuffling every snapshot, fitting ...")
         result = demonstrate(runs, seed)
         save_pictures(result.figure(), files, force)

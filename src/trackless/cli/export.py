@@ -7,10 +7,21 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
-from trackless._errors import InputError
-from trackless.cli.common import AsJson, Force, console, job, named, print_json
+from trackless.cli.common import (
+    AsJson,
+    Force,
+    UsageError,
+    check_outputs,
+    console,
+    job,
+    load_fit,
+    named,
+    positive,
+    print_json,
+    print_sentence,
+    without_files,
+)
 
 
 class Program(StrEnum):
@@ -46,7 +57,7 @@ def export(
         ),
     ] = None,
     length: Annotated[float, typer.Option(help="Lengths of the simulator per length of the data.")] = 1.0,
-    points: Annotated[int, typer.Option(help="Rows of a table.")] = 1000,
+    points: Annotated[int, typer.Option(min=10, max=1_000_000, help="Rows of a table.")] = 1000,
     core: Annotated[
         Core,
         typer.Option(help="Closer than any pair of the data: safe repels, linear goes on with the force at the edge."),
@@ -65,14 +76,13 @@ def export(
     with job(None, as_json):
         import trackless as tl
         from trackless.exporting.formats import checked_format
-        from trackless.files.atomic import check_target
 
-        checked_format(output, program and program.value)
-        check_target(output, force)
-        if output.resolve() == fit.resolve():
-            raise InputError("the fit and --output must be different files")
+        with without_files():
+            checked_format(output, program and program.value)
+            positive(kT=temperature, length=length)
+        check_outputs(force, (fit,), output)
         done = tl.export(
-            tl.load(fit), output, program and program.value, kT=temperature, length=length, points=points,
+            load_fit(fit), output, program and program.value, kT=temperature, length=length, points=points,
             core=core.value, reach=ends, overwrite=force,
         )  # fmt: skip
         if as_json:
@@ -80,7 +90,7 @@ def export(
             return
         for sentence in done.sentences:
             extrapolated = "extrapolated" in sentence or "not in this file" in sentence
-            console.print(f"- {escape(sentence)}", highlight=False, style="yellow" if extrapolated else None)
+            print_sentence(sentence, "yellow" if extrapolated else None)
         console.print(f"For {done.format}: {named(done.files)}.", highlight=False)
 
 
@@ -91,5 +101,5 @@ def _distances(text: str | None) -> tuple[float, float] | None:
     try:
         low, high = (float(part) for part in text.split(":"))
     except ValueError:
-        raise typer.BadParameter(f"expected LOW:HIGH, such as 0.1:3, got {text!r}", param_hint="--reach") from None
+        raise UsageError(f"--reach: expected LOW:HIGH, such as 0.1:3, got {text!r}") from None
     return low, high

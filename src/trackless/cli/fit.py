@@ -17,24 +17,33 @@ from trackless.cli.common import (
     ColumnNames,
     CouplingName,
     Dynamics,
+    Every,
     Force,
     MaxGap,
     ModelName,
+    Route,
     Rule,
     Threads,
     TimeStep,
+    check_outputs,
     console,
     job,
     longest_interval,
     named,
     pictures,
+    positive,
     print_coefficients,
     print_json,
+    print_sentence,
+    read_data,
     read_options,
     save_pictures,
     say,
+    without_files,
 )
 from trackless.cli.methods import Method, Options, as_seen, noise_intensity, plan
+from trackless.cli.words import as_typed
+from trackless.wording import plural
 
 
 def fit(
@@ -59,6 +68,7 @@ def fit(
     dt: TimeStep = None,
     columns: ColumnNames = None,
     box: BoxSides = None,
+    every: Every = 1,
     max_gap: MaxGap = "auto",
     external: Annotated[
         str | None,
@@ -105,7 +115,7 @@ def fit(
         typer.Option(help="continuous (default); or discrete: every snapshot is one step of the motion."),
     ] = None,
     debias: Annotated[
-        bool, typer.Option("--debias", help="Remove the errors of coarse intervals by simulating the fit.")
+        bool, typer.Option("--debias", metavar="", help="Remove the errors of coarse intervals by simulating the fit.")
     ] = False,
     max_distance: Annotated[
         float | None, typer.Option(help="When matching: moves longer than this are not believed.")
@@ -120,7 +130,7 @@ def fit(
         ),
     ] = CouplingName.auto,
     route: Annotated[
-        str | None, typer.Option(help="Train networks on moments or snapshots; auto (default) chooses.")
+        Route | None, typer.Option(help="Train networks on moments or snapshots; auto (default) chooses.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Of the networks' first weights.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Save the fit to this file.")] = None,
@@ -134,23 +144,25 @@ def fit(
     """Learn V and Phi from snapshots; by default without labels and without matching."""
     with job(threads, as_json) as clock:
         import trackless as tl
-        from trackless.files.atomic import check_target
 
-        options = read_options(columns, box)
-        drawn = pictures(figure, force) if figure is not None else []
-        _check_outputs(data, output, drawn)
-        if output is not None:
-            check_target(output, force)
         truth = tl.models.ALL[model.value]() if model is not None else None
-        asked = Options(
-            method, noise_intensity(sigma), external, interaction, center, truth, quadrature and quadrature.value,
-            max_distance, regularization, coupling.value, route, seed, dynamics and dynamics.value, debias,
-            longest_interval(max_gap), as_seen(cutoff, window, exclude_below, detection, position_error),
-        )  # fmt: skip
-        planned = plan(asked)
-        snapshots = tl.read(data if len(data) > 1 else data[0], dt=dt, **options)
+        with without_files():
+            reading, drawn = read_options(dt, columns, box), pictures(figure)
+            positive(max_distance=max_distance)
+            asked = Options(
+                method, noise_intensity(sigma), external, interaction, center, truth, quadrature and quadrature.value,
+                max_distance, regularization, coupling.value, route and route.value, seed, dynamics and dynamics.value, debias,
+                longest_interval(max_gap), as_seen(cutoff, window, exclude_below, detection, position_error),
+            )  # fmt: skip
+            planned = plan(asked)
+        check_outputs(force, data, output, *drawn)
+        if len({path.resolve() for path in data}) < len(data):
+            raise InputError("data: a file is given twice; its runs would count as independent ones: give it once")
+        snapshots, notes = read_data(data, reading, every)
+        read = escape(str(snapshots))
         estimator, snapshots, told = planned.on(snapshots, asked)
-        say(as_json, "\n".join((str(snapshots), f"assumed: {planned.assumed}", *told)))
+        told = (*notes, *told)
+        say(as_json, "\n".join((read, f"assumed: {planned.assumed}", *(f"- {escape(as_typed(one))}" for one in told))))
         fitted = estimator.fit(snapshots)
         scores = tl.gradient_errors(fitted, truth, snapshots) if truth is not None else None
         if output is not None:
@@ -220,7 +232,7 @@ def _residual_test(method: Method, fitted: Any, snapshots: Any) -> Any:
 
 
 def _print_test(test: Any) -> None:
-    console.print(f"- {escape(test.sentence)}", highlight=False, style=None if test.passed else "bold red")
+    print_sentence(test.sentence, None if test.passed else "bold red")
 
 
 def _print(method: Method, fitted: Any, truth: Any, snapshots: Any, given_sigma: bool) -> None:
@@ -237,9 +249,11 @@ def _print(method: Method, fitted: Any, truth: Any, snapshots: Any, given_sigma:
             if test is not None and sentence == test.sentence:
                 _print_test(test)
             else:
-                console.print(f"- {escape(sentence)}", highlight=False)
+                print_sentence(sentence)
         loss = "" if fitted.moments_.observation.masked else f"loss {fitted.loss_:.5g}; "  # there is none with masks
-        console.print(f"{loss}the data determine {fitted.posterior_.effective:.0f} parameters", highlight=False)
+        console.print(
+            f"{loss}the data determine {plural(round(fitted.posterior_.effective), 'parameter')}", highlight=False
+        )
         return
     conditions = ", ".join(f"{name} {value:.3g}" for name, value in fitted.condition_numbers_.items())
     console.print(f"loss {fitted.loss_:.5g}, ridge {fitted.lambda_:.3g}, condition numbers: {conditions}")
@@ -249,7 +263,7 @@ def _print(method: Method, fitted: Any, truth: Any, snapshots: Any, given_sigma:
         )
     for found in (getattr(fitted, name, None) for name in ("center_", "noise_", "debiasing_")):
         if found is not None:
-            console.print(f"- {found.sentence}", highlight=False)
+            print_sentence(found.sentence)
     test = _residual_test(method, fitted, snapshots)
     if test is not None:
         _print_test(test)
@@ -352,10 +366,3 @@ def _print_slopes(fitted: Any, snapshots: Any) -> None:
     if tables:
         console.print("Learnt slopes, where the data were:")
         console.print(Columns(tables))
-
-
-def _check_outputs(data: list[Path], output: Path | None, drawn: list[Path]) -> None:
-    """Refuse, before any work, what would end in a lost file."""
-    files = [path.resolve() for path in (*data, output, *drawn) if path is not None]
-    if len(set(files)) < len(files):
-        raise InputError("data, --output and --figure must be different files")

@@ -12,6 +12,7 @@ from trackless.cli.common import (
     AsJson,
     BoxSides,
     ColumnNames,
+    Every,
     MaxGap,
     TimeStep,
     console,
@@ -20,6 +21,7 @@ from trackless.cli.common import (
     print_json,
     read_options,
 )
+from trackless.cli.words import as_typed
 
 
 def inspect(
@@ -27,6 +29,7 @@ def inspect(
     dt: TimeStep = None,
     columns: ColumnNames = None,
     box: BoxSides = None,
+    every: Every = 1,
     max_gap: MaxGap = "auto",
     as_json: AsJson = False,
 ) -> None:
@@ -34,9 +37,9 @@ def inspect(
     with job(None, as_json):
         import trackless as tl
 
-        options = read_options(columns, box) | {"max_gap": longest_interval(max_gap)}
-        found = tl.inspect(data if len(data) > 1 else data[0], dt=dt, **options)
+        options = read_options(dt, columns, box) | {"max_gap": longest_interval(max_gap), "every": every}
+        found = tl.inspect(data if len(data) > 1 else data[0], **options)
         if as_json:
             print_json(found.as_dict())
             return
-        console.print(str(found), highlight=False, markup=False, soft_wrap=True)
+        console.print(as_typed(str(found)), highlight=False, markup=False, soft_wrap=True)

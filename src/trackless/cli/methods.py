@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-import typer
-
-from trackless._errors import InputError
+from trackless.cli.common import UsageError, positive, without_files
 
 
 class Method(StrEnum):
@@ -82,30 +80,28 @@ def plan(options: Options) -> Plan:
     """The estimator a method names; an option it cannot honour is an error."""
     method = options.method
     if options.center not in (None, "mean", "origin", "fit"):
-        raise InputError(f"--center: expected mean, origin or fit, got {options.center!r}")
+        raise UsageError(f"--center: expected mean, origin or fit, got {options.center!r}")
     if options.center == "fit" and method not in (Method.auto, Method.self_test):
-        raise typer.BadParameter(f"fit belongs to auto and self-test, not to {method.value}", param_hint="--center")
+        raise UsageError(f"--center: fit belongs to auto and self-test, not to {method.value}")
     if options.truth is not None and options.coupling == "sum":
-        raise InputError("--model: its truth is meant with mean coupling; leave out --coupling, or --model")
+        raise UsageError("--model: its truth is meant with mean coupling; leave out --coupling, or --model")
     if method.follows:
         _only(options.quadrature, "--quadrature", f"belongs to the self-test, not to --method {method.value}")
     if not method.follows or method is Method.labeled:
         _only(options.max_distance, "--max-distance", f"--method {method.value} does no matching")
     if method is Method.neural and options.sigma is None:
-        raise typer.BadParameter(
-            "networks need the noise intensity (sigma^2 = 2 D); trackless fit without --method finds it",
-            param_hint="--sigma",
+        raise UsageError(
+            "--sigma: networks need the noise intensity (sigma^2 = 2 D); trackless fit without --method finds it"
         )
     if method not in (Method.auto, Method.self_test):
         if isinstance(options.sigma, (str, tuple)):
-            raise typer.BadParameter(
-                f"--method {method.value} takes one number for all directions", param_hint="--sigma"
-            )
+            raise UsageError(f"--sigma: --method {method.value} takes one number for all directions")
         _only(options.dynamics, "--dynamics", f"belongs to auto and self-test, not to {method.value}")
         _only(options.debias or None, "--debias", f"belongs to auto and self-test, not to {method.value}")
     if method is not Method.auto:
         for name, value in options.seen.items():
-            _only(value, f"--{name.replace('_', '-')}", f"belongs to --method auto, not to {method.value}")
+            if name != "cutoff" or method is Method.neural:
+                _only(value, f"--{name.replace('_', '-')}", f"belongs to --method auto, not to {method.value}")
     if method is not Method.neural:
         for name in ("route", "seed"):
             _only(getattr(options, name), f"--{name}", f"belongs to --method neural, not to {method.value}")
@@ -115,7 +111,9 @@ def plan(options: Options) -> Plan:
     if method is Method.neural:
         _only(options.regularization, "--regularization", "networks are stopped by held-out data instead")
         return _networks(options)
-    return _least_squares(options)
+    planned = _least_squares(options)
+    planned.estimator._check_settings()  # before the file is read
+    return planned
 
 
 def noise_intensity(text: str | None) -> float | tuple[float, ...] | str | None:
@@ -125,11 +123,9 @@ def noise_intensity(text: str | None) -> float | tuple[float, ...] | str | None:
     try:
         numbers = tuple(float(part) for part in text.split(","))
     except ValueError:
-        raise typer.BadParameter(
-            f"expected a number, one per direction (1.0,0.5) or diagonal, got {text!r}", param_hint="--sigma"
-        ) from None
+        raise UsageError(f"--sigma: expected a number, one per direction (1.0,0.5) or diagonal, got {text!r}") from None
     if not all(0 <= number < float("inf") for number in numbers):
-        raise typer.BadParameter(f"expected numbers of at least 0, got {text!r}", param_hint="--sigma")
+        raise UsageError(f"--sigma: expected numbers of at least 0, got {text!r}")
     return numbers[0] if len(numbers) == 1 else numbers
 
 
@@ -145,19 +141,22 @@ def as_seen(
         except ValueError:
             sides = ()
         if not sides or any(len(side) != 2 or side[0] >= side[1] for side in sides):
-            raise typer.BadParameter(
-                f"expected auto, or LOW:HIGH for each direction (0:100,0:80), got {window!r}", param_hint="--window"
-            )
+            raise UsageError(f"--window: expected auto, or LOW:HIGH for each direction (0:100,0:80), got {window!r}")
+    from trackless.observation import Observation
+
+    positive(cutoff=cutoff)
     given = {
-        "cutoff": cutoff, "window": sides, "exclude_below": exclude_below, "detection": detection,
-        "position_error": position_error,
+        "window": sides, "exclude_below": exclude_below, "detection": detection, "position_error": position_error,
     }  # fmt: skip
-    return {name: value for name, value in given.items() if value is not None}
+    seen = {name: value for name, value in given.items() if value is not None}
+    with without_files():
+        Observation(**seen)
+    return seen if cutoff is None else {"cutoff": cutoff, **seen}
 
 
 def _only(value: Any, option: str, reason: str) -> None:
     if value is not None:
-        raise typer.BadParameter(reason, param_hint=option)
+        raise UsageError(f"{option}: {reason}")
 
 
 class _Door(NamedTuple):
@@ -173,13 +172,16 @@ class _Door(NamedTuple):
 
 
 def _door(options: Options) -> Plan:
+    import trackless as tl
+
     words = ("auto", "radial", "free")
+    cutoff = options.seen.get("cutoff")
     wanted: dict[str, Any] = {}
     for role in ("external", "interaction"):
         text = getattr(options, role) or "auto"
         about = "fit" if role == "external" and options.center == "fit" else "origin"
-        given = text if text in words else _family(f"--{role}", text, about, ", auto, radial, free")
-        wanted[role] = given
+        reach = cutoff if role == "interaction" else None
+        wanted[role] = text if text in words else _family(f"--{role}", text, about, ", auto, radial, free", reach)
     place = {None: "auto", "mean": "mean", "origin": None, "fit": "fit"}[options.center]
     estimator = _Door(
         wanted | {
@@ -187,7 +189,40 @@ def _door(options: Options) -> Plan:
             "quadrature": options.quadrature or "auto", "max_gap": options.max_gap, **_time(options), **options.seen,
         }
     )  # fmt: skip
-    return Plan(estimator, f"{_joined(options)}the rest is asked of the data{_time_in_words(options)}")
+    seen = tl.Observation(**{name: value for name, value in options.seen.items() if name != "cutoff"})
+    tl.SelfTest(
+        sigma=options.sigma, regularization="evidence", quadrature=options.quadrature or "auto", observation=seen,
+        **_time(options),
+    )._check_settings()  # before the file is read  # fmt: skip
+    given = "; ".join(_given(options))
+    return Plan(estimator, f"{given}; the rest is asked of the data" if given else "nothing, the data are asked")
+
+
+def _given(options: Options) -> list[str]:
+    """What need not be asked of the data, in words."""
+    import trackless as tl
+
+    said = [] if options.coupling == "auto" else [f"{options.coupling} coupling"]
+    if options.sigma is not None:
+        several = options.sigma if isinstance(options.sigma, tuple) else (options.sigma,)
+        numbers = ", ".join(f"{one:g}" for one in several if not isinstance(one, str))
+        said.append(f"sigma = {numbers}" if numbers else "a sigma for each direction")
+    for name, text in (("V", options.external), ("Phi", options.interaction)):
+        if text not in (None, "auto"):
+            said.append({"radial": f"{name} radial", "free": f"{name} not radial", "none": f"no {name}"}.get(
+                text, f"{name} of the family {text}"
+            ))  # fmt: skip
+    if options.center is not None:
+        said.append(_shape(True, options.center).removesuffix(", "))
+    seen = options.seen
+    if "cutoff" in seen:
+        said.append(f"Phi ends at r = {seen['cutoff']:g}")
+    instrument = tl.Observation(**{name: value for name, value in seen.items() if name != "cutoff"})
+    if instrument.sentence:
+        said.append(instrument.sentence)
+    if options.quadrature not in (None, "auto"):
+        said.append(f"{options.quadrature} rule")
+    return said + [words for words in _time_in_words(options).split(", ") if words]
 
 
 def _time(options: Options) -> dict[str, Any]:
@@ -203,14 +238,14 @@ def _least_squares(options: Options) -> Plan:
     import trackless as tl
 
     method, truth = options.method, options.truth
-    if truth is not None and (options.external or options.interaction):
-        raise InputError("--model uses that system's own functions; leave out --external and --interaction")
+    if truth is not None and (options.external or options.interaction or options.seen):
+        raise UsageError("--model uses that system's own functions; leave out --external, --interaction and --cutoff")
     if truth is not None:
         families = (truth.external_basis, truth.interaction_basis)
     else:
         families = (
             _family("--external", options.external or "splines:8", options.center or "mean"),
-            _family("--interaction", options.interaction or "splines:24", "origin"),
+            _family("--interaction", options.interaction or "splines:24", "origin", "", options.seen.get("cutoff")),
         )
     regularization = options.regularization or "cv"
     named = regularization in ("lcurve", "cv", "evidence")
@@ -240,11 +275,11 @@ def _networks(options: Options) -> Plan:
     for role in ("external", "interaction"):
         exact = getattr(options.truth, role, None)
         if isinstance(exact, Mapping):
-            raise InputError("--model: networks do not tell species apart; leave out --method neural")
+            raise UsageError("--model: networks do not tell species apart; leave out --method neural")
         usual = "free" if exact is not None and not isinstance(exact, RadialPotential) else "radial"
         word = getattr(options, role) or usual
         if word not in ("radial", "free", "none"):
-            raise InputError(f"--{role}: with --method neural expected radial, free (not radial) or none, got {word!r}")
+            raise UsageError(f"--{role}: with --method neural expected radial, free (not radial) or none, got {word!r}")
         words.append(word)
     about = options.center or ("origin" if options.truth is not None else "mean")
     noise: dict[str, Any] = {"sigma": options.sigma}
@@ -268,7 +303,7 @@ def _shape(radial: bool, about: str) -> str:
     return f"radial V about {where}, " if radial else ""
 
 
-def _family(option: str, text: str, center: str, more: str = "") -> Any:
+def _family(option: str, text: str, center: str, more: str = "", cutoff: float | None = None) -> Any:
     """A basis from text such as splines:20; radial ones about the origin or the mean position."""
     import trackless as tl
 
@@ -277,13 +312,19 @@ def _family(option: str, text: str, center: str, more: str = "") -> Any:
     if kind == "none":
         return None
     if kind not in kinds or (count and not count.isdigit()):
-        raise InputError(f"{option}: expected splines:COUNT, rbf:COUNT, tensor:COUNT{more} or none, got {text!r}")
-    about = {} if center == "origin" or kind == "tensor" else {"center": center}
-    return kinds[kind](int(count), **about) if count else kinds[kind](**about)
+        raise UsageError(f"{option}: expected splines:COUNT, rbf:COUNT, tensor:COUNT{more} or none, got {text!r}")
+    settings: dict[str, Any] = {} if center == "origin" or kind == "tensor" else {"center": center}
+    if cutoff is not None:
+        if kind != "splines":
+            raise UsageError(
+                f"--cutoff: only splines end there, not {text}; use {option} splines:COUNT, or leave it out"
+            )
+        settings["cutoff"] = cutoff
+    return kinds[kind](int(count), **settings) if count else kinds[kind](**settings)
 
 
 def _number(option: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise InputError(f"{option}: expected lcurve, cv, evidence or a number, got {text!r}") from None
+        raise UsageError(f"{option}: expected lcurve, cv, evidence or a number, got {text!r}") from None

@@ -8,37 +8,57 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from trackless._errors import InputError
 from trackless.cli.common import (
     FORMATS,
     AsJson,
     BoxSides,
     ColumnNames,
+    Every,
     Force,
     MaxGap,
+    Seed,
     Threads,
     TimeStep,
+    UsageError,
+    check_outputs,
     console,
     job,
+    load_fit,
     longest_interval,
     print_json,
+    read_data,
     read_options,
     say,
+    verdict_of,
 )
 
 
 def report(
     fit: Annotated[Path, typer.Argument(help="A fit, as trackless fit -o writes it.")],
-    data: Annotated[list[Path], typer.Argument(help=f"Its snapshots ({FORMATS}); several files are several runs.")],
+    data: Annotated[
+        list[Path], typer.Argument(help=f"Its snapshots ({FORMATS}), or others; several files are several runs.")
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Write the page to this file.")] = Path("report.html"),
     dt: TimeStep = None,
     columns: ColumnNames = None,
     box: BoxSides = None,
+    every: Every = 1,
     max_gap: MaxGap = "auto",
     title: Annotated[str | None, typer.Option(help="Title of the page.", show_default=False)] = None,
-    no_simulate: Annotated[
-        bool, typer.Option("--no-simulate", help="Do not simulate the fitted model; show what was observed.")
+    validate: Annotated[
+        bool,
+        typer.Option(
+            "--validate",
+            metavar="",
+            help="Test it on data that it has not seen, with p-values: of the data of the fit a part is held out and "
+            "the rest fitted again; others are taken as they are. Takes longer. See trackless validate.",
+        ),
     ] = False,
+    no_simulate: Annotated[
+        bool,
+        typer.Option("--no-simulate", metavar="", help="Do not simulate the fitted model; show what was observed."),
+    ] = False,
+    seed: Seed = 0,
     threads: Threads = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -46,34 +66,31 @@ def report(
     """Write a page about a fit: potentials, predictions beside the data, an animation, and warnings first."""
     with job(threads, as_json) as clock:
         import trackless as tl
-        from trackless.files.atomic import check_target
 
-        options, longest = read_options(columns, box), longest_interval(max_gap)
-        _check_output(fit, data, output)
-        check_target(output, force)
-        fitted = tl.load(fit)
-        if not hasattr(fitted, "report"):
-            raise InputError(f"{fit}: holds {type(fitted).__name__}, not a fit; trackless fit -o writes one")
-        snapshots = tl.read(data if len(data) > 1 else data[0], dt=dt, **options).without_gaps(longest)
-        say(as_json, escape(str(snapshots)))
-        reading = {"dt": dt, **options}
+        reading, longest = read_options(dt, columns, box), longest_interval(max_gap)
+        if output.suffix.lower() not in (".html", ".htm"):
+            raise UsageError(f"{output}: expected a page ending in .html")
+        if validate and no_simulate:
+            raise UsageError("--validate simulates the fitted model; leave out --no-simulate")
+        check_outputs(force, (fit, *data), output)
+        fitted = load_fit(fit)
+        snapshots, notes = read_data(data, reading, every)
+        if getattr(fitted, "fingerprint_", None) != snapshots.fingerprint():  # else the report cuts as the fit has cut
+            snapshots = snapshots.without_gaps(longest)
+        say(as_json, escape("\n".join((str(snapshots), *notes))))
+        checked = tl.validate(fitted, snapshots, seed=seed) if validate else None
         fitted.report(
-            output, snapshots, title=title, overwrite=force, source=[path.name for path in data],
-            simulate=not no_simulate, reading=reading,
+            output, snapshots, title=title, validation=checked, overwrite=force, source=[path.name for path in data],
+            simulate=not no_simulate, seed=seed, reading=reading | ({"every": every} if every > 1 else {}),
         )  # fmt: skip
         size = output.stat().st_size
         if as_json:
-            print_json({"report": str(output), "bytes": size, "seconds": clock()})
+            verdict = {} if checked is None else {"passed": checked.passed}
+            print_json({"report": str(output), "bytes": size, **verdict, "seconds": clock()})
             return
+        if checked is not None:
+            console.print(verdict_of(checked), highlight=False)
         console.print(
             f"The report is in [bold]{escape(str(output))}[/bold] ({size / 1e6:.1f} MB); open it in a browser.",
             highlight=False, soft_wrap=True,
         )  # fmt: skip
-
-
-def _check_output(fit: Path, data: list[Path], output: Path) -> None:
-    """Refuse, before any work, what would end in a lost or misnamed file."""
-    if output.suffix.lower() not in (".html", ".htm"):
-        raise InputError(f"{output}: expected a page ending in .html")
-    if output.resolve() in [path.resolve() for path in (fit, *data)]:
-        raise InputError("the fit, the data and --output must be different files")

@@ -8,16 +8,18 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from trackless.cli.common import Threads, console, job, say
+from trackless.cli.common import Threads, UsageError, console, job, say
 
 
 def reproduce(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[NAME]...", help="What to compute: names of --list, or all.")
     ] = None,
-    list_: Annotated[bool, typer.Option("--list", help="List what there is, and stop.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Few runs: a few minutes, for a look.")] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the parts of an earlier run.")] = False,
+    list_: Annotated[bool, typer.Option("--list", metavar="", help="List what there is, and stop.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", metavar="", help="Few runs: a few minutes, for a look.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", metavar="", help="Go on with the parts of an earlier run.")
+    ] = False,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for tables, figures and the page.")] = Path(
         "results"
     ),
@@ -29,7 +31,6 @@ def reproduce(
     goes on with them.
     """
     with job(threads, False) as clock:
-        from trackless._errors import InputError
         from trackless.reproduce.runner import chosen, open_context, title_of
         from trackless.reproduce.runner import reproduce as run
 
@@ -42,7 +43,7 @@ def reproduce(
             console.print(table)
             return
         if not names:
-            raise InputError("reproduce: say what to compute: all, or names that --list shows")
+            raise UsageError("reproduce: say what to compute: all, or names that --list shows")
         wanted = chosen(names)
         output.mkdir(parents=True, exist_ok=True)
         context = open_context(output, quick, resume)

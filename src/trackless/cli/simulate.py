@@ -9,7 +9,18 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from trackless.cli.common import AsJson, Force, ModelName, Seed, Threads, console, job, print_json
+from trackless.cli.common import (
+    AsJson,
+    Force,
+    ModelName,
+    Seed,
+    Threads,
+    check_outputs,
+    console,
+    job,
+    print_json,
+    without_files,
+)
 
 
 def simulate(
@@ -22,17 +33,19 @@ def simulate(
             help="Where the snapshots go (.npz, .h5, .csv, .tsv, .parquet; .lammpstrj or .extxyz for a single run).",
         ),
     ],
-    particles: Annotated[int, typer.Option(min=1)] = 10,
-    runs: Annotated[int, typer.Option(min=1)] = 100,
-    duration: float = 1.0,
+    particles: Annotated[int, typer.Option(min=1, help="In a run.")] = 10,
+    runs: Annotated[int, typer.Option(min=1, help="Independent ones.")] = 100,
+    duration: Annotated[float, typer.Option(help="Of a run.")] = 1.0,
     step: Annotated[float, typer.Option(help="Step of the scheme.")] = 1e-4,
     every: Annotated[float, typer.Option(help="Time between snapshots.")] = 1e-2,
-    dim: Annotated[int, typer.Option(min=1)] = 2,
+    dim: Annotated[int, typer.Option(min=1, help="Dimension of space.")] = 2,
     sigma: Annotated[
         float | None, typer.Option(min=0.0, help="Noise intensity instead of the system's own (1).", show_default=False)
     ] = None,
-    labeled: Annotated[bool, typer.Option("--labeled", help="Keep the particles in order.")] = False,
-    accurate: Annotated[bool, typer.Option("--accurate", help="Better scheme, smaller steps where stiff.")] = False,
+    labeled: Annotated[bool, typer.Option("--labeled", metavar="", help="Keep the particles in order.")] = False,
+    accurate: Annotated[
+        bool, typer.Option("--accurate", metavar="", help="Better scheme, smaller steps where stiff.")
+    ] = False,
     seed: Seed = 0,
     threads: Threads = None,
     force: Force = False,
@@ -41,11 +54,15 @@ def simulate(
     """Simulate one of the known-truth systems and write its snapshots."""
     with job(threads, as_json) as clock:
         import trackless as tl
-        from trackless.files.atomic import check_target
         from trackless.files.formats import check_writable
+        from trackless.simulation import check_model, checked_clock
 
-        check_writable(check_target(output, force), runs)
         truth = tl.models.ALL[model.value]()
+        with without_files():
+            check_writable(output, runs)
+            checked_clock(duration, step, every)
+            check_model(truth, dim)
+        check_outputs(force, (), output)
         truth = truth if sigma is None else replace(truth, sigma=sigma)
         data = tl.simulate(
             truth, particles=particles, runs=runs, duration=duration, step=step, observe_every=every, dim=dim,

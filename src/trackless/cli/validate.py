@@ -14,18 +14,24 @@ from trackless.cli.common import (
     AsJson,
     BoxSides,
     ColumnNames,
+    Every,
     Force,
     Seed,
     Threads,
     TimeStep,
+    check_outputs,
     console,
     job,
+    load_fit,
     named,
     pictures,
     print_json,
+    print_sentence,
+    read_data,
     read_options,
     save_pictures,
     say,
+    verdict_of,
 )
 
 
@@ -46,6 +52,7 @@ def validate(
     dt: TimeStep = None,
     columns: ColumnNames = None,
     box: BoxSides = None,
+    every: Every = 1,
     figure: Annotated[
         Path | None,
         typer.Option(
@@ -61,17 +68,13 @@ def validate(
     with job(threads, as_json) as clock:
         import trackless as tl
 
-        options = read_options(columns, box)
-        drawn = pictures(figure, force) if figure is not None else []
-        loaded = tl.load(fitted)
-        if not hasattr(loaded, "sigma_"):
-            raise InputError(f"{fitted}: holds {type(loaded).__name__}, not a fit; use what trackless fit -o has saved")
-        snapshots = tl.read(data if len(data) > 1 else data[0], dt=dt, **options)
-        say(as_json, str(snapshots))
+        options, drawn = read_options(dt, columns, box), pictures(figure)
+        check_outputs(force, (fitted, *data), *drawn)
+        loaded = load_fit(fitted)
+        snapshots, notes = read_data(data, options, every)
+        say(as_json, escape("\n".join((str(snapshots), *notes))))
         checked = tl.validate(loaded, snapshots, "auto" if held_out is None else held_out, replicates, seed)
-        if figure is not None:
-            if checked.predictive is None:
-                raise InputError(f"{figure}: there is no prediction to draw: {checked.sentences[-1]}")
+        if drawn and checked.predictive is not None:
             from trackless.plots import validation_figure
 
             save_pictures(validation_figure(checked), drawn, force)
@@ -80,9 +83,10 @@ def validate(
             return
         for sentence in checked.sentences:
             failed = sentence.startswith(("THE ", "HELD-OUT"))
-            console.print(f"- {escape(sentence)}", highlight=False, style="bold red" if failed else None)
-        verdict = "Nothing speaks against the fit." if checked.passed else "[bold red]The fit does not hold.[/bold red]"
-        console.print(verdict, highlight=False)
+            print_sentence(sentence, "bold red" if failed else None)
+        console.print(verdict_of(checked), highlight=False)
+        if drawn and checked.predictive is None:
+            raise InputError(f"{figure}: not written, because there is no prediction to draw; see above why")
         if drawn:
             console.print(f"The picture is in {named(drawn)}.", highlight=False)
 

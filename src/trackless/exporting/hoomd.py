@@ -1,6 +1,9 @@
 """HOOMD-blue: a Python module with the tables as numbers, and a function that makes md.pair.Table of them.
 
 As for LAMMPS, a radial V becomes the table of a particle and an anchor at its centre that is not moved.
+
+Names and arguments are those of HOOMD-blue's documentation (``hoomd.md.pair.Table``, ``hoomd.md.methods.Brownian``,
+``hoomd.filter.Type``): there is no package of it for pip, so that no test has run it.
 """
 
 from __future__ import annotations
@@ -41,7 +44,9 @@ def pair_table(nlist):
 
 def brownian():
     """hoomd.md.methods.Brownian of the particles that move."""
-    return hoomd.md.methods.Brownian(filter=hoomd.filter.Type(TYPES), kT=KT, default_gamma=FRICTION)
+    method = hoomd.md.methods.Brownian(filter=hoomd.filter.Type(TYPES), kT=KT)
+    method.gamma.default = FRICTION  # which every version knows; default_gamma= is younger
+    return method
 '''
 
 
