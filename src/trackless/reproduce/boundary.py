@@ -17,7 +17,7 @@ from trackless.reproduce.comparison import (
 from trackless.reproduce.method_comparison import mean_of
 from trackless.reproduce.pool import matched_right
 from trackless.reproduce.protocol import BOUNDARY, Context, Part
-from trackless.reproduce.readings import reading_parts, reasons_of
+from trackless.reproduce.readings import reading_parts, reasons_of, why_steep_is_hard
 from trackless.reproduce.sections import Claim, Section, Table
 
 TITLE = "Boundary tests (Table 4)"
@@ -33,7 +33,7 @@ def section(context: Context) -> Section:
     reasons = reasons_of(context, "boundary", *BOUNDARY)
     tables = (
         protocol_table("boundary", "Under the paper's protocol: left rule, all snapshots", cells, reasons),
-        contest_table("boundary_best", "At its best", contests),
+        contest_table("boundary_best", "At its best", contests, why_steep_is_hard(context)),
         _matching_table(context),
     )
     text = (

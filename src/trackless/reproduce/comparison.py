@@ -134,8 +134,8 @@ def protocol_table(name: str, title: str, cells: list[Cell], reasons: Mapping[tu
     return Table(name, title, columns, rows, note)
 
 
-def contest_table(name: str, title: str, contests: list[Contest]) -> Table:
-    """Paper's best and ours, the better in bold."""
+def contest_table(name: str, title: str, contests: list[Contest], reason: str = "") -> Table:
+    """Paper's best and ours, the better in bold; ``reason``: why some are lost."""
     rows = []
     for c in contests:
         theirs, ours = f"{_paper(c.paper)} ({NAMES[c.whose]})", pm(c.ours)
@@ -147,8 +147,8 @@ def contest_table(name: str, title: str, contests: list[Contest]) -> Table:
         ))  # fmt: skip
     note = (
         "Errors of the gradients in %; the better mean is bold. Nothing of ours looked at the truth; the paper's "
-        "networks stop on it."
-    )
+        f"networks stop on it. {reason}"
+    ).rstrip()
     return Table(
         name, title, ("model", "dt", "of", "paper, best without labels", "ours", "ours at its best", ""), rows, note
     )

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
+from trackless.reproduce.panels import PANELS, coarse, exact_errors, exact_parts, zero_gap_parts
 from trackless.reproduce.pool import pool_parts
 from trackless.reproduce.protocol import Context, Part
-from trackless.reproduce.sample_size import (
-    LETTERS,
-    PANELS,
-    color_of,
-    draw_rates,
-    exact_errors,
-    exact_parts,
-    table_of,
-    zero_gap_parts,
-)
+from trackless.reproduce.sample_size import LETTERS, color_of, draw_rates, table_of
 from trackless.reproduce.sections import Section
 
 TITLE = "Discrete-time data (Figure 3)"
@@ -30,26 +22,23 @@ def section(context: Context) -> Section:
     errors = table_of(context, PANELS[2])
     result = Figure(figsize=(9.5, 4), layout="constrained")
     axes = result.subplots(1, 2, sharey=True)
-    intervals = sorted({dt for _, dt in errors})
     for role, axis in enumerate(axes):
         draw_rates(axis, errors, role)
-        for dt in intervals:
-            if dt > 5e-3:
-                exact = exact_errors(context, dt)
-                sizes = sorted(int(size) for size in exact)
-                means = [exact[str(size)][:, role].mean() for size in sizes]
-                axis.plot(sizes, means, color=color_of(dt), ls=":", marker="D", ms=5, label=f"dt = {dt:g}, exactly")
+        for dt in coarse(context):
+            exact = exact_errors(context, dt)
+            sizes = sorted(int(size) for size in exact)
+            means = [exact[str(size)][:, role].mean() for size in sizes]
+            axis.plot(sizes, means, color=color_of(dt), ls=":", marker="D", ms=5, label=f"dt = {dt:g}, exactly")
         axis.set_title(LETTERS[role])
     axes[0].set_ylabel("error of the gradient (%)")
     axes[1].legend(frameon=False, fontsize=8)
     largest = max(context.protocol.sizes)
-    coarse = [dt for dt in intervals if dt > 5e-3]
     said = "; ".join(
         f"dt = {dt:g}: floor "
         + " / ".join(f"{e:.1f}" for e in errors[largest, dt].mean(axis=0))
         + ", exactly "
         + " / ".join(f"{e:.1f}" for e in exact_errors(context, dt)[str(largest)].mean(axis=0))
-        for dt in coarse
+        for dt in coarse(context)
     )
     text = (
         "The self-test expands one step in dt and keeps a bias of that order however many runs there are. The mean of "

@@ -105,10 +105,14 @@ def metric_of(context: Context, name: str) -> Exploration:
     """What errors are weighted with: one large set at a short interval, for all intervals (paper, section 5.1)."""
     key = (name, context.protocol)
     if key not in _METRICS:
-        runs = min(context.protocol.runs, 1000)
-        seed = seed_of("metric", name, 0)
-        _METRICS[key] = explore(simulate(model_of(name), runs=runs, step=1e-4, observe_every=1e-3, seed=seed))
+        _METRICS[key] = explore(metric_snapshots(context, name))
     return _METRICS[key]
+
+
+def metric_snapshots(context: Context, name: str) -> Snapshots:
+    """That set."""
+    runs, seed = min(context.protocol.runs, 1000), seed_of("metric", name, 0)
+    return simulate(model_of(name), runs=runs, step=1e-4, observe_every=1e-3, seed=seed)
 
 
 def closed_on_metric(context: Context, name: str) -> tuple[Basis, Basis]:
