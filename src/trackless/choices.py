@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from trackless._errors import InputError
 from trackless.basis import Basis, Center, closed_center
 from trackless.by_species import BySpecies, as_basis
 from trackless.exploration import Exploration, explore, points_of_kinds
@@ -16,7 +17,7 @@ from trackless.mixtures import Kinds, name_of
 from trackless.observation import Observation
 from trackless.radial_splines import RadialSplines
 from trackless.snapshots import Snapshots
-from trackless.space import half_box
+from trackless.space import Box, half_box
 from trackless.tensor_splines import TensorSplines
 
 Wanted = Basis | Mapping[Any, Basis] | Literal["auto", "radial", "free"] | None
@@ -66,13 +67,25 @@ def _for_each(families: dict[Kinds, Basis]) -> Basis:
 
 def cutoff_of(snapshots: Snapshots, seen: Observation, given: float | None, sentences: list[str]) -> float | None:
     """Where interactions end: as given; in a box or a window there must be an end."""
-    if given is not None or (snapshots.box is None and seen.window is None):
+    if given is not None:
+        sentences.append(f"Phi ends at r = {checked_cutoff(given, snapshots.box):.4g}, as was given (cutoff=)")
         return given
+    if snapshots.box is None and seen.window is None:
+        return None
     if snapshots.box is not None:
         cutoff, why = half_box(snapshots.box), "half the box"
     else:
         cutoff, why = WINDOW_PART * float(np.diff(seen.bounds(snapshots.dim)).min()), "an eighth of the window"
     sentences.append(f"Phi is taken to end at r = {cutoff:.4g}, {why} (cutoff=)")
+    return cutoff
+
+
+def checked_cutoff(cutoff: float, box: Box) -> float:
+    """The cutoff, if an interaction may end there."""
+    farthest = half_box(box)
+    if not (np.ndim(cutoff) == 0 and 0 < cutoff <= farthest and np.isfinite(cutoff)):
+        most = "" if box is None else f" and at most {farthest:g}, half the shortest side of the periodic box"
+        raise InputError(f"cutoff: expected a distance above 0{most}, got {cutoff!r}")
     return cutoff
 
 

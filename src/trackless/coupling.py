@@ -64,8 +64,13 @@ def coupling_factor(given: str, wanted: str, number: int | None, interaction: bo
     if wanted == given or not interaction:
         return 1.0
     if number is None:
+        remedy = (
+            "fit again with coupling='sum'"
+            if wanted == "sum"
+            else "no potential is right for all of them: keep coupling='sum', in which Phi is that of a pair"
+        )
         raise InputError(
             f"coupling: {given!r} and {wanted!r} differ by the number of particles, which is not the same in all "
-            f"snapshots here, or not known; fit again with coupling={wanted!r}"
+            f"snapshots here, or not known; {remedy}"
         )
     return float(number) if wanted == "sum" else 1.0 / number

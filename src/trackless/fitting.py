@@ -17,6 +17,7 @@ from trackless.centers import FoundCenter, find_center
 from trackless.choices import Choices, Wanted, centers_of, cutoff_of, pairs_that_meet, where
 from trackless.comparison import Comparison, compare
 from trackless.coupling import chosen_coupling
+from trackless.debiasing import evenly_observed
 from trackless.estimators.self_test import SelfTest
 from trackless.evidence import log_bayes_factor, log_bayes_factor_of_all
 from trackless.exploration import explore
@@ -26,9 +27,12 @@ from trackless.mixtures import in_words, one_of
 from trackless.noise_of_waves import guessed_sigma
 from trackless.observation import Observation
 from trackless.pieces import usual_length
+from trackless.prospects import prospect
 from trackless.radial_splines import RadialSplines
 from trackless.resolution import resolved_part
 from trackless.snapshots import Snapshots
+from trackless.spacing import spacing
+from trackless.wording import rounded
 
 Array = NDArray[np.float64]
 LOOKED_AT = 8_000  # snapshots that the question whether potentials are radial is answered on
@@ -152,12 +156,15 @@ def fit(
     seen = Observation(window, exclude_below, detection, position_error)
     if not seen.complete:
         seen = seen.closed(explore(snapshots), snapshots.box)
+        sentences += [seen.sentence] if seen.sentence else []
+    if debias:
+        evenly_observed(snapshots, gaps.sentence)
     if isinstance(interaction, str):
         cutoff = cutoff_of(snapshots, seen, cutoff, sentences)
     if external == "auto" and (seen.window is not None or (snapshots.box is not None and interaction is not None)):
         external = None
         sentences.append(
-            "in the window V is taken to be flat but for a drift (external='free' learns one)"
+            "in the window no V is learnt (external='free' learns one)"
             if seen.window is not None
             else "in a periodic box V is taken to be flat (one about a centre would end in a kink at its walls)"
         )
@@ -192,7 +199,12 @@ def fit(
     if not is_unknown(sigma) and not np.all(np.greater(fitted.sigma_, 0)):
         sentences.append(NOISELESS)
     sentences += [found.sentence for found in told if found is not None]
+    if test is None and np.all(np.greater(fitted.sigma_, 0)):
+        sentences.append(f"the residual test was left out: {fitted.untested_because(used)}")
     factors = _factors(fitted, sentences)
+    if fitted.interaction_ is not None and exclude_below is None and not (used.constant_count and window is None):
+        expected = prospect(used, explore(used), spacing(used))  # particles that were detected, not simulated
+        sentences += [expected.hole] if expected is not None and expected.hole else []
     sentences += fitted.identifiability().sentences
     fitted.findings_ = Findings(comparison, factors, test, tuple(sentences))
     return fitted
@@ -226,7 +238,7 @@ def _shapes(
     masked = shared["observation"].masked
     if snapshots.dim != 2 or snapshots.box is not None or part.runs < FEWEST_RUNS or masked:
         why = {1: "in one dimension there is nothing else"}.get(
-            snapshots.dim, f"a question not asked {_unasked(snapshots, masked)}"
+            snapshots.dim, f"a question not asked {_unasked(snapshots, shared['observation'])}"
         )
         sentences.append(f"{names} taken to be radial ({why})")
         return (told[0], told[1]), None
@@ -265,10 +277,14 @@ def _shapes(
     return chosen, comparison
 
 
-def _unasked(snapshots: Snapshots, masked: bool) -> str:
+def _unasked(snapshots: Snapshots, seen: Observation) -> str:
     if snapshots.dim != 2:
         return "beyond two dimensions"
-    return "in a periodic box" if snapshots.box is not None else "in a window" if masked else "of so few runs"
+    if snapshots.box is not None:
+        return "in a periodic box"
+    if seen.window is not None:
+        return "in a window"
+    return "where close pairs are left out" if seen.masked else "of so few runs"
 
 
 def _clearly_ahead(comparison: Comparison, simplest: str) -> bool:
@@ -329,7 +345,7 @@ def _seen(member: Member, factor: float) -> str:
     name = ("external potential", "interaction")[member.role]
     if member.kinds:
         name += f" {('for', 'of')[member.role]} {in_words(member.kinds)}"
-    odds = f"10^{factor / np.log(10):.0f}" if factor > 9 else f"{np.exp(factor):.2g}"
+    odds = f"10^{factor / np.log(10):.0f}" if factor > 9 else rounded(float(np.exp(factor)), 2)
     if factor >= STRONG:
         return f"there is an {name}: Bayes factor {odds} against none"
     return f"no {name} can be seen (Bayes factor {odds}; only above {np.exp(STRONG):.0f} is it worth assuming one)"

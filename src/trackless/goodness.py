@@ -45,6 +45,8 @@ class ResidualTest:
         Fluctuations seen, as a part of those that sigma makes; 1 is right.
     worst : str
         Which test function, and when, stands out most.
+    changing : bool
+        Whether the number of particles changes from frame to frame.
     """
 
     p_value: float
@@ -57,6 +59,7 @@ class ResidualTest:
     variation: float
     variation_error: float
     worst: str
+    changing: bool = False
 
     @property
     def passed(self) -> bool:
@@ -86,6 +89,10 @@ class ResidualTest:
             )
         if self.p_number < LEVEL / 3:
             reasons.append("the number of particles grows or shrinks, which is no part of it")
+        if self.changing:
+            reasons.append(
+                "the number of particles changes: if they cross the edge of what is seen, say so (window='auto')"
+            )
         return f"THE MODEL DOES NOT FIT (p = {self.p_value:.1g}): {'; '.join(reasons)}"
 
 
@@ -107,7 +114,7 @@ def residual_test(
     p_value = min(1.0, 3 * min(balanced.p_value, p_variation, p_number))
     return ResidualTest(
         p_value, balanced.p_value, p_variation, p_number, balanced.statistic, balanced.expected, balanced.degrees,
-        ratio, error, worst,
+        ratio, error, worst, not snapshots.constant_count,
     )  # fmt: skip
 
 

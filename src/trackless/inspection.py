@@ -15,11 +15,11 @@ from trackless.exploration import explore
 from trackless.files import read_with_notes
 from trackless.files.formats import Reading
 from trackless.gaps import Gaps
-from trackless.prospects import FEW as FEW_PAIRS
 from trackless.prospects import Prospect, prospect
 from trackless.snapshots import EVEN, Snapshots
 from trackless.space import half_box
 from trackless.spacing import Spacing, spacing
+from trackless.wording import plural, rounded
 
 GAP = 1.5  # times the usual interval
 FEW = 8  # blocks, below which error bars are rough
@@ -107,6 +107,7 @@ def inspect(
     columns: Mapping[str, str] | None = None,
     box: float | Sequence[float] | None = None,
     max_gap: float | str | None = "auto",
+    every: int = 1,
 ) -> Inspection:
     """Look at a file (several files, a pandas table, or Snapshots) before fitting anything.
 
@@ -117,6 +118,8 @@ def inspect(
         As for :func:`trackless.read`; without ``dt`` the times of a file that counts frames are in frames.
     max_gap
         As for :func:`trackless.fit`.
+    every : int
+        Look at every so many-th snapshot only.
 
     Examples
     --------
@@ -128,7 +131,7 @@ def inspect(
     >>> print(found.description[1])
     100 runs of 11 snapshots, from time 0 to 0.1, one every 0.01
     """
-    in_frames = False
+    counted = ""  # what stands for time where there is none
     if isinstance(data, Snapshots):
         reading, source = Reading(data, "Snapshots"), "Snapshots"
     else:
@@ -136,16 +139,19 @@ def inspect(
         source = _name(data)
         try:
             reading = read_with_notes(data, dt, columns, box)
-        except TimeStepNeeded:
-            reading, in_frames = read_with_notes(data, 1.0, columns, box), True
+        except TimeStepNeeded as needed:
+            reading, counted = read_with_notes(data, 1.0, columns, box), needed.counted
+    reading = replace(reading, snapshots=reading.snapshots.every(every))
     gaps = reading.snapshots.gaps(max_gap)
     found, measured, expected = _numbers(reading, source, gaps)
     pieces = reading.snapshots.without_gaps(max_gap)
     findings = [
-        *reading.notes, *_time_findings(found, gaps, in_frames), _tracking(found, measured),
+        *reading.notes, *_time_findings(found, gaps, counted), _tracking(found, measured),
         *_fit_findings(found, expected), *_block_findings(found, pieces.runs, usual_windows(pieces)),
     ]  # fmt: skip
-    return replace(found, description=tuple(_description(found)), findings=tuple(filter(None, findings)))
+    return replace(
+        found, description=tuple(_description(found, counted or "time")), findings=tuple(filter(None, findings))
+    )
 
 
 def _name(data: Any) -> str:
@@ -198,7 +204,7 @@ def _numbers(reading: Reading, source: str, gaps: Gaps) -> tuple[Inspection, Spa
     return found, measured, prospect(data, explored, measured) if usual is not None else None
 
 
-def _description(found: Inspection) -> list[str]:
+def _description(found: Inspection, clock: str) -> list[str]:
     fewest, most = found.snapshots_per_run
     each = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
     pace = "" if found.interval is None else f", one every {found.interval:g}" + ("" if found.even else " (median)")
@@ -212,8 +218,8 @@ def _description(found: Inspection) -> list[str]:
         taken = ", ".join(f"{role} from column {name!r}" for role, name in found.columns.items())
         said.append(taken + (f"; ignored: {', '.join(found.ignored)}" if found.ignored else ""))
     said += [
-        f"{found.runs:,} run{'s' * (found.runs > 1)} of {each} snapshot{'s' * (most > 1)}, "
-        f"from time {found.times[0]:g} to {found.times[1]:g}{pace}",
+        f"{plural(found.runs, 'run')} of {each} snapshot{'s' * (most != 1)}, "
+        f"from {clock} {found.times[0]:g} to {found.times[1]:g}{pace}",
         f"{particles} particle{'s' * (high > 1)} in a snapshot, {'labeled' if found.labeled else 'unlabeled'}, in "
         + (f"{found.dim} dimensions" if found.dim > 1 else "1 dimension")
         + (f", periodic box {' x '.join(f'{side:g}' for side in found.box)}" if found.box else ", free space"),
@@ -231,22 +237,29 @@ def _axes(dim: int) -> list[str]:
     return list("xyz")[:dim] if dim <= 3 else [f"x{k + 1}" for k in range(dim)]
 
 
-def _time_findings(found: Inspection, gaps: Gaps, in_frames: bool) -> list[str]:
+def _time_findings(found: Inspection, gaps: Gaps, counted: str) -> list[str]:
     said = []
-    if in_frames:
-        said.append("the file counts frames, so that times are in frames here; give the time between them (dt=, --dt)")
-    if found.gaps:
-        many = f"{found.gaps:,} interval{'s are' if found.gaps > 1 else ' is'}"
-        said.append(f"{many} longer than {GAP:g} times the usual one: snapshots are missing there")
+    if counted:
+        length = "the time between them" if counted == "frame" else f"the time of one {counted}"
+        said.append(f"the file counts {counted}s, so that times are in {counted}s here; give {length} (dt=, --dt)")
+    if found.gaps and found.interval is not None:
+        many = f"{plural(found.gaps, 'interval')} {'is' if found.gaps == 1 else 'are'}"
+        bridged = "" if gaps.count else "; a fit integrates over them, max_gap= splits runs there"
+        said.append(
+            f"{many} longer than {GAP:g} times the usual one ({rounded(found.interval)}): snapshots are missing there"
+            f"{bridged}"
+        )
     if gaps.count:
-        said.append(f"in a fit runs are {gaps.sentence} (max_gap=, --max-gap)")
+        said.append(f"a fit takes what is before and after a gap as runs of their own: {gaps.sentence} (max_gap=)")
     return said
 
 
 def _tracking(found: Inspection, measured: Spacing) -> str:
     if measured.ratio is None:
         return ""
-    moved = f"particles move {'' if measured.from_labels or measured.ratio < 0.5 else 'at least '}{found.step:.3g}"
+    moved = (
+        f"particles move {'' if measured.from_labels or measured.ratio < 0.5 else 'at least '}{found.step:.3g} (median)"
+    )
     against = f"{moved} between snapshots and are {found.neighbour:.3g} away from their nearest neighbour"
     if measured.ratio >= 1:
         return f"{against}: tracking is hopeless at this interval"
@@ -273,12 +286,7 @@ def _fit_findings(found: Inspection, expected: Prospect | None) -> list[str]:
             f"an interaction could be seen only at distances from {found.distances[0]:.3g} to {farthest:.3g}{beyond}"
         )
         said += [expected.sentence] if expected is not None else []
-        if expected is not None and expected.missing > FEW_PAIRS:
-            said.append(
-                f"no two particles are closer than {found.distances[0]:.3g}, although by chance about "
-                f"{expected.missing:.2g} pairs would be: either they repel each other, or closer ones were not told "
-                "apart when they were detected, which a fit would take for repulsion"
-            )
+        said += [expected.hole] if expected is not None and expected.hole else []
     if found.distances is not None and found.distances[0] == 0:
         said.append("two particles are in the same place: has one been detected twice?")
     if most > 1 and not found.constant_count:
@@ -298,7 +306,7 @@ def _block_findings(found: Inspection, runs: int, windows: int) -> list[str]:
         trust = "too few to trust them" if runs * windows < FEW else "right if the motion forgets within a window"
         each = "each" if runs > 1 else "it"
         said.append(
-            f"{runs} run{'s' * (runs > 1)}: {windows} time window{'s' * (windows > 1)} of {each} "
+            f"{plural(runs, 'run')}: {plural(windows, 'time window')} of {each} "
             f"serve{'s' * (windows == 1)} as block{'s' * (windows > 1)} for error bars, {trust}"
         )
     if "particle" in found.columns and not found.labeled:

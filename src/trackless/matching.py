@@ -116,11 +116,10 @@ class Matching:
         self.check()
         if self.method == "labels" and not snapshots.labeled:
             raise InputError(
-                "the snapshots are unlabeled: nobody knows which particle is which from one frame to the next, so "
-                "displacements cannot be formed. Use tl.SelfTest, which needs none (--method self-test), match them "
-                "with tl.SinkhornMLE (--method sinkhorn), or say labeled=True if index i is the same particle always. "
-                "(A column particle in a CSV file is a label if every frame of a run holds the same particles; "
-                "trackless simulate keeps labels with --labeled)"
+                "the snapshots are unlabeled: nobody knows which particle is which from one frame to the next; use a "
+                "method that need not know (tl.fit or tl.SelfTest, --method self-test), match particles "
+                "(tl.SinkhornMLE, --method sinkhorn), or give labels: a column of names, columns={'particle': ...}, of "
+                "which every frame of a run holds the same ones, or tl.Snapshots(..., labeled=True)"
             )
         if not self.entropic or self.epsilon is not None or self.sigma is not None:
             return self

@@ -85,6 +85,22 @@ class Observation:
         """Whether test functions have to vanish somewhere."""
         return self.window is not None or bool(self.exclude_below)
 
+    @property
+    def sentence(self) -> str:
+        """What was said of the instrument, in words; empty where all particles are seen."""
+        said = []
+        if self.window is not None:
+            sides = self.window
+            bounds = sides if isinstance(sides, str) else " x ".join(f"{low:.4g} to {high:.4g}" for low, high in sides)
+            said.append("through a window as large as the data" if bounds == "auto" else f"through the window {bounds}")
+        if self.exclude_below:
+            said.append(f"as one where they are closer than {self.exclude_below:.4g}")
+        if self.detection < 1:
+            said.append(f"each with probability {self.detection:.4g}")
+        if self.position_error:
+            said.append(f"with errors of {self.position_error:.4g} in each coordinate")
+        return f"particles are taken to be seen {', '.join(said)}" if said else ""
+
     def bounds(self, dim: int) -> Array:
         """The window (dim, 2); infinite where there is none."""
         if self.window is None:

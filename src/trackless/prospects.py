@@ -10,6 +10,7 @@ from scipy.stats import chi2
 from trackless.exploration import Exploration
 from trackless.snapshots import Snapshots
 from trackless.spacing import Spacing
+from trackless.wording import rounded
 
 NEIGHBOURS = 2.0  # pairs closer than so many times the mean distance to the nearest neighbour
 PLACES = 4  # distances at which their force is wanted separately
@@ -32,18 +33,37 @@ class Prospect(NamedTuple):
         over their distance.
     missing : float
         How many pairs, in independent snapshots, would be closer than the closest if nothing kept them apart.
+    closest : float
+        The smallest distance.
     """
 
     pairs: float
     watched: float
     force: float
     missing: float
+    closest: float
+
+    @property
+    def hole(self) -> str:
+        """That close pairs are missing, with what to do about it; nothing where chance explains it."""
+        if self.missing <= FEW:
+            return ""
+        digit = 10.0 ** (np.floor(np.log10(self.closest)) - 1)
+        least = f"{np.ceil(self.closest / digit) * digit:.2g}"
+        return (
+            f"no two particles are closer than {self.closest:.3g}, although by chance about {self.missing:,.0f} pairs "
+            "would be: either they repel each other, or closer ones were not told apart when they were detected, which "
+            f"a fit takes for a force; if so, use exclude_below={least} (--exclude-below {least})"
+        )
 
     @property
     def sentence(self) -> str:
         """What that means, in words."""
-        said = f"{self.pairs:.3g} pairs of neighbours in a snapshot, watched for {self.watched:.3g} in all"
-        stands = f"about {self.force:.2g} sigma^2/2 (kT) over their distance"
+        said = (
+            f"{rounded(self.pairs)} pairs of neighbours in a snapshot on average, watched for a time of "
+            f"{rounded(self.watched)} in all"
+        )
+        stands = f"about {rounded(self.force, 2)} sigma^2/2 (kT) over their distance"
         if self.force > HOPELESS:
             return f"{said}: too little to expect an interaction to be seen (only forces above {stands} stand out)"
         if self.force > STRONG:
@@ -83,4 +103,5 @@ def prospect(snapshots: Snapshots, explored: Exploration, measured: Spacing) -> 
     beside = float((distances < 2 * closest).mean()) * all_pairs
     independent = sum(1 + duration * variance / closest**2 for duration in durations) if closest > 0 else 0.0
     missing = beside / (2**snapshots.dim - 1) * min(independent, snapshots.frames)
-    return Prospect(pairs, watched, float(ERRORS * error * measured.neighbour / (0.5 * variance)), missing)
+    force = float(ERRORS * error * measured.neighbour / (0.5 * variance))
+    return Prospect(pairs, watched, force, missing, closest)

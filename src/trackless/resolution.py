@@ -15,7 +15,7 @@ f = sigma^2/2 delta - G theta, the integrand of b - A theta.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -31,6 +31,7 @@ from trackless.radial_splines import RadialSplines
 from trackless.residuals import heard_in, pilot
 from trackless.snapshots import Snapshots
 from trackless.space import half_box
+from trackless.wording import plural
 
 Array = NDArray[np.float64]
 LOOKED_AT = 10_000  # snapshots
@@ -62,7 +63,9 @@ class Resolution:
     bias_with_all : float
         The systematic error if nothing were left out.
     known : bool
-        False where there were too few snapshots, or times that differ between runs, to find out.
+        False where there were too few snapshots or runs, or runs that are not alike, to find out.
+    why : str
+        Which of these.
     """
 
     start: float
@@ -71,6 +74,7 @@ class Resolution:
     noise: float
     bias_with_all: float
     known: bool = True
+    why: str = ""
 
     @property
     def coarse(self) -> bool:
@@ -81,10 +85,10 @@ class Resolution:
     def sentence(self) -> str:
         """What was found, in words."""
         if not self.known:
-            return "whether the snapshots are close enough in time could not be judged: too few, or at differing times"
+            return f"whether the snapshots are close enough in time could not be judged{self.why and ': ' + self.why}"
         said = "all snapshots are used"
         if self.left_out:
-            many = f"{self.left_out} snapshot{'s' * (self.left_out > 1)} of each run, before t = {self.start:.4g},"
+            many = f"{plural(self.left_out, 'snapshot')} of each run, before t = {self.start:.4g},"
             said = (
                 f"the first {many} left out: the motion is too fast there for the interval between snapshots "
                 f"(systematic error {self.bias_with_all:.1%} of the force with them, {self.bias:.1%} without)"
@@ -114,11 +118,15 @@ def resolved(
     """
     times = snapshots.times_of(0)
     unknown = Resolution(float(times[0]), 0, np.nan, np.nan, np.nan, known=False)
-    if not snapshots.regular or len(times) < FEWEST:
-        return unknown
+    if not snapshots.regular:
+        return replace(unknown, why="runs differ in their times or numbers of particles")
+    if len(times) < FEWEST:
+        return replace(unknown, why=f"{plural(len(times), 'snapshot')} in a run, and at least {FEWEST} are needed")
     part = snapshots[: max(1, LOOKED_AT // min(len(times), HEAD + 1))]
-    if part.runs < FEWEST or (snapshots.box is not None and int(snapshots.counts_of(0).max()) < 2):
-        return unknown
+    if part.runs < FEWEST:
+        return replace(unknown, why=f"{plural(part.runs, 'run')}, and at least {FEWEST} are needed")
+    if snapshots.box is not None and int(snapshots.counts_of(0).max()) < 2:
+        return replace(unknown, why="a single particle in a box")
     frames = _frames(part, sigma, coupling, cutoff)
     most = (len(frames.times) - 1) // 2
     found = [_expected(frames, start, snapshots.runs / part.runs, quadrature) for start in range(most + 1)]

@@ -38,6 +38,7 @@ BLOCKS = 40
 EVENED = 31  # waves of about the same length whose scatter is taken to be the same
 DECAY = 1.2  # k^2 D tau of the shortest wave and the longest time
 ROUNDS = 4
+SEEN = 3.0  # standard errors beyond which a drift counts as one
 SAME = 0.15  # relative change of the shortest wave that changes nothing
 ALIKE = 0.05  # times between snapshots that differ by less count as the same
 
@@ -69,6 +70,9 @@ class Motion:
     seen_again: Array
     lags: Array
 
+    def __str__(self) -> str:
+        return self.sentence
+
     @property
     def position_error(self) -> float | None:
         """Standard deviation of a coordinate's error; None where the data do not show any."""
@@ -78,7 +82,9 @@ class Motion:
     def sentence(self) -> str:
         """All of it in words."""
         drift = ", ".join(f"{v:.3g} +- {e:.2g}" for v, e in zip(self.drift, self.drift_error, strict=True))
-        said = f"particles diffuse with D = {self.diffusion:.3g} +- {self.diffusion_error:.2g} and drift with ({drift})"
+        drifting = bool((np.abs(self.drift) > SEEN * self.drift_error).any())
+        flow = f"all drift with ({drift})" if drifting else f"no common drift can be seen ({drift})"
+        said = f"particles diffuse with D = {self.diffusion:.3g} +- {self.diffusion_error:.2g}, {flow}"
         if self.seen_again[0] < 0.99:
             said += f"; {self.seen_again[0]:.0%} of them are seen again after {self.lags[0]:.3g}"
         if self.position_error is not None:

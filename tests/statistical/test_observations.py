@@ -95,3 +95,9 @@ def test_pairs_that_are_too_close_to_be_told_apart(crowd):
     assert blind > 0.25
     assert error < 0.75 * blind
     assert covered > 0.9
+    settings = {"sigma": 1.0, "external": None, "cutoff": CUTOFF, "coupling": "sum"}
+    warned = [
+        "exclude_below=0.51" in str(tl.fit(seen[:2], **settings, **said).findings_)
+        for said in ({}, {"exclude_below": nearest})
+    ]
+    assert warned == [True, False]

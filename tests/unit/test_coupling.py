@@ -125,6 +125,8 @@ def test_numbers_of_particles_add_up():
     assert both.select(blocks=slice(0, 3), windows=slice(0, 1)).number == 5
     with pytest.raises(tl.InputError, match="in all snapshots here, or not known; fit again with coupling='sum'"):
         both.converted("sum")
+    with pytest.raises(tl.InputError, match="no potential is right for all of them: keep coupling='sum'"):
+        (moments(5, "sum") + moments(7, "sum")).converted("mean")
     with pytest.raises(tl.InputError, match="expected 'mean' or 'sum'"):
         moments(5).converted("both")
     changing = ragged((3, 4, 3, 4), (3, 4, 3, 4))

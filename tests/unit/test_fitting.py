@@ -221,6 +221,12 @@ def test_in_a_periodic_box_there_is_no_external_potential(crowd):
     np.testing.assert_allclose(mean.interaction_.band(r), 20 * np.array(fitted.interaction_.band(r)))
 
 
+@pytest.mark.parametrize("cutoff", [-1.0, 0.0, 2.6, np.inf])
+def test_a_cutoff_in_a_box_has_a_range_that_is_said(crowd, cutoff):
+    with pytest.raises(tl.InputError, match=r"cutoff: expected a distance above 0 and at most 2\.5, half the shortest"):
+        tl.fit(crowd, sigma=1.0, coupling="sum", cutoff=cutoff)
+
+
 def test_pairs_that_cannot_be_told_apart_must_be_nearer_than_the_cutoff(crowd):
     with pytest.raises(tl.InputError, match=r"exclude_below: 2 is not below 1\.5"):
         tl.fit(crowd, sigma=1.0, coupling="sum", cutoff=1.5, exclude_below=2.0)

@@ -1,5 +1,7 @@
 """A first look at data: numbers, and the sentences that follow from them."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -72,7 +74,7 @@ def test_what_a_fit_cannot_tell():
     assert "to 2, half the box" in said(boxed)
     doubled = tl.Snapshots(np.zeros((2, 3, 2, 2)), np.arange(3))
     assert "has one been detected twice?" in said(tl.inspect(doubled))
-    assert "2 runs: 1 time window of each serves as block for error bars, too few" in said(tl.inspect(doubled))
+    assert "2 runs: 2 time windows of each serve as blocks for error bars, too few" in said(tl.inspect(doubled))
 
 
 def test_little_data_promise_little():
@@ -97,6 +99,7 @@ def test_a_hole_in_the_distances_is_noticed():
     data = tl.Snapshots([frames], dt=1.0)
     assert "no two particles are closer than 0.5" in said(tl.inspect(data))
     assert "were not told apart when they were detected" in said(tl.inspect(data))
+    assert re.search(r"use exclude_below=0\.5\d? ", said(tl.inspect(data)))
 
 
 def test_numbers_that_change_need_sums():
@@ -112,7 +115,7 @@ def test_gaps_in_time():
     data = tl.Snapshots(np.random.default_rng(0).random((1, 6, 3, 2)), [0, 1, 2, 5, 6, 7])
     found = tl.inspect(data)
     assert (found.gaps, found.even, found.interval) == (1, False, 1.0)
-    assert "1 interval is longer than 1.5 times the usual one: snapshots are missing there" in said(found)
+    assert "1 interval is longer than 1.5 times the usual one (1): snapshots are missing there" in said(found)
     assert "one every 1 (median)" in str(found)
 
 

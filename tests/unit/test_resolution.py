@@ -60,13 +60,16 @@ def test_what_is_resolved_is_kept():
     assert found.sentence == "all snapshots are used"
 
 
-@pytest.mark.parametrize("runs", [2, 20])
-def test_too_little_to_judge(runs):
-    data = tl.simulate(tl.models.reference(), runs=runs, step=1e-2, observe_every=0.1, duration=0.4, seed=1)
+@pytest.mark.parametrize(
+    ("runs", "interval", "why"),
+    [(2, 0.05, "2 runs, and at least 6 are needed"), (20, 0.1, "5 snapshots in a run, and at least 6 are needed")],
+)
+def test_too_little_to_judge(runs, interval, why):
+    data = tl.simulate(tl.models.reference(), runs=runs, step=1e-2, observe_every=interval, duration=0.4, seed=1)
     found = resolved(data, sigma=1.0)
     assert not found.known
     assert found.left_out == 0
-    assert "could not be judged" in found.sentence
+    assert found.sentence.endswith(f"could not be judged: {why}")
 
 
 def test_particles_alone_can_be_judged():

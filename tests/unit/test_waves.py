@@ -96,3 +96,13 @@ def test_the_window_may_be_that_of_the_data():
     fitted = tl.SelfTest(None, family, regularization=1.0, coupling="sum", observation=auto).fit(data)
     assert fitted.noise_.motion is not None
     assert fitted.moments_.observation == bounds
+
+
+@pytest.mark.parametrize(
+    ("drift", "words"), [(DRIFT, "all drift with ("), (0 * DRIFT, "no common drift can be seen (")]
+)
+def test_motion_is_printed_in_words(drift, words):
+    positions = walk(runs=3, times=40, drift=drift)
+    found = tl.motion(tl.Snapshots(positions, np.arange(40) * INTERVAL, box=12.0))
+    assert str(found).startswith("particles diffuse with D = 0.")
+    assert words in str(found)
