@@ -151,8 +151,8 @@ def fit(
             positive(max_distance=max_distance)
             asked = Options(
                 method, noise_intensity(sigma), external, interaction, center, truth, quadrature and quadrature.value,
-                max_distance, regularization, coupling.value, route and route.value, seed, dynamics and dynamics.value, debias,
-                longest_interval(max_gap), as_seen(cutoff, window, exclude_below, detection, position_error),
+                max_distance, regularization, coupling.value, route and route.value, seed, dynamics and dynamics.value,
+                debias, longest_interval(max_gap), as_seen(cutoff, window, exclude_below, detection, position_error),
             )  # fmt: skip
             planned = plan(asked)
         check_outputs(force, data, output, *drawn)
