@@ -127,8 +127,8 @@ def other_weights(context: Context) -> dict[str, Array]:
 def late_weights(context: Context) -> dict[str, Array]:
     """Errors of Phi in % (intervals, 2) of one set seen from ``LATE`` on, by method: two ways to weight them.
 
-    Weights are those of all times, as usual, or those from ``LATE`` on. The steep model's force is so large where particles began on top of each other that a thousandth of all distances
-    decides about the error.
+    Weights are those of all times, as usual, or those from ``LATE`` on. The steep model's force is so large where
+    particles began on top of each other that a thousandth of all distances decides about the error.
     """
 
     def computed() -> dict[str, Array]:
@@ -140,8 +140,10 @@ def late_weights(context: Context) -> dict[str, Array]:
         found = {}
         for method in METHODS:
             settings = estimator(method).set_params(external=model.external_basis, interaction=model.interaction_basis)
-            fits = [settings.fit(data.between(LATE, np.inf).every(round(dt / finest))) for dt in intervals]
-            errors = [[gradient_errors(fitted, model, where).interaction for where in weights] for fitted in fits]
+            errors = []
+            for dt in intervals:
+                fitted = settings.fit(data.between(LATE, np.inf).every(round(dt / finest)))
+                errors.append([gradient_errors(fitted, model, where).interaction for where in weights])
             found[method] = 100 * np.array(errors)
         return found
 
