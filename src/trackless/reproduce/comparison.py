@@ -128,8 +128,8 @@ def protocol_table(name: str, title: str, cells: list[Cell], reasons: Mapping[tu
     ))  # fmt: skip
     note = (
         "Errors of the gradients in %, mean +- standard deviation over trials. *differs*: difference of the means in "
-        "combined standard deviations, where it is more than two. "
-        + " ".join(f"({number}) {reasons[key]}" for key, number in numbers.items())
+        "combined standard deviations, where it is more than two; a number in brackets is that of its reason:\n\n"
+        + "\n".join(f"{number}. {reasons[key]}" for key, number in numbers.items())
     )
     return Table(name, title, columns, rows, note)
 
