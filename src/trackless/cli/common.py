@@ -17,6 +17,7 @@ from rich.table import Table
 
 from trackless import _progress
 from trackless._errors import InputError, NotAResult
+from trackless.cli.progress import Bars
 from trackless.cli.words import as_typed
 
 console = Console()
@@ -128,21 +129,8 @@ def job(threads: int | None, quiet: bool) -> Iterator[Any]:
 
     set_threads(threads)
     start = time.perf_counter()
-    with _progress.shown_by(None if quiet or not errors.is_terminal else _bar):
+    with _progress.shown_by(None if quiet or not errors.is_terminal else Bars(errors)):
         yield lambda: round(time.perf_counter() - start, 3)
-
-
-def _bar(items: Any, description: Any, total: int) -> Any:
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=errors, transient=True) as progress:
-        text = description if callable(description) else lambda: description
-        task = progress.add_task(f"{text():>14}", total=total)
-        for item in items:
-            progress.update(task, description=f"{text():>14}")
-            yield item
-            progress.advance(task)
 
 
 def say(quiet: bool, text: str) -> None:
