@@ -208,6 +208,9 @@ def test_experiments_have_titles_and_parts(context):
 
 def test_what_is_asked_for_must_exist(tmp_path):
     assert runner.chosen(["all"]) == list(EXPERIMENTS)
+    assert runner.chosen(["boundary", "boundary"]) == ["boundary"]
+    with pytest.raises(tl.InputError, match="there is no 'tables'"):
+        runner.chosen(["all", "tables"])
     with pytest.raises(tl.InputError, match="there is no 'tables'; expected all, method_comparison"):
         runner.chosen(["tables"])
     runner.open_context(tmp_path, quick=True, resume=False).store.arrays("a", lambda: {"x": 1})

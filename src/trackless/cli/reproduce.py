@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from trackless.cli.common import Threads, UsageError, console, job, say
+from trackless.cli.common import Threads, UsageError, console, job, say, without_files
 
 
 def reproduce(
@@ -44,7 +44,8 @@ def reproduce(
             return
         if not names:
             raise UsageError("reproduce: say what to compute: all, or names that --list shows")
-        wanted = chosen(names)
+        with without_files():
+            wanted = chosen(names)
         output.mkdir(parents=True, exist_ok=True)
         context = open_context(output, quick, resume)
         page = run(wanted, context, output, lambda text: say(False, text))

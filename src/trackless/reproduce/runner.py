@@ -25,12 +25,11 @@ def title_of(name: str) -> str:
 
 
 def chosen(names: Sequence[str]) -> list[str]:
-    """Experiments by name; "all" is all of them."""
-    wanted: list[str] = [*EXPERIMENTS] if "all" in names else [*names]
-    for name in wanted:
-        if name not in EXPERIMENTS:
+    """Experiments by name, each once; "all" is all of them."""
+    for name in names:
+        if name != "all" and name not in EXPERIMENTS:
             raise InputError(f"reproduce: there is no {name!r}; expected all, {', '.join(EXPERIMENTS)}")
-    return wanted
+    return [*EXPERIMENTS] if "all" in names else [*dict.fromkeys(names)]
 
 
 def open_context(folder: Path, quick: bool, resume: bool) -> Context:
