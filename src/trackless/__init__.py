@@ -40,6 +40,7 @@ _HOME = {
     "save": "files",
     "set_threads": "_threads",
     "simulate": "simulation",
+    "using": "scale",
     "validate": "validation",
     "write": "files",
 }
@@ -77,6 +78,7 @@ __all__ = [
     "save",
     "set_threads",
     "simulate",
+    "using",
     "validate",
     "write",
 ]
@@ -108,6 +110,7 @@ if TYPE_CHECKING:
     from trackless.observation import Observation as Observation
     from trackless.radial_splines import RadialSplines as RadialSplines
     from trackless.reporting import report as report
+    from trackless.scale import using as using
     from trackless.scoring import gradient_errors as gradient_errors
     from trackless.simulation import simulate as simulate
     from trackless.snapshots import Snapshots as Snapshots

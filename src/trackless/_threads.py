@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TypeVar
 
 from trackless._errors import InputError
@@ -17,6 +19,7 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 _threads: int | None = None
+_here: ContextVar[int | None] = ContextVar("threads_here", default=None)  # where others share the process
 
 
 def set_threads(count: int | None) -> None:
@@ -36,9 +39,22 @@ def set_threads(count: int | None) -> None:
 
 def get_threads() -> int:
     """The number of threads kernels run on."""
+    here = _here.get()
+    if here is not None:
+        return here
     if _threads is not None:
         return _threads
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def limited(count: int) -> Iterator[None]:
+    """So many threads inside the block, whatever was set: for one of several who work in this process."""
+    token = _here.set(count)
+    try:
+        yield
+    finally:
+        _here.reset(token)
 
 
 def run(function: Callable[[Task], Result], tasks: Iterable[Task]) -> list[Result]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from trackless.excerpts import Source
 from trackless.quadrature import RULES, STRIDES, every_rule
 from trackless.snapshots import Snapshots
 
@@ -150,7 +151,7 @@ class Loaded(NamedTuple):
     """(S,): coupling factors"""
 
 
-def loaded(task: Task, snapshots: Snapshots, coupling: str, kinds: int = 1, further: int = 0) -> Loaded:
+def loaded(task: Task, snapshots: Source, coupling: str, kinds: int = 1, further: int = 0) -> Loaded:
     """Read the positions of a task, with so many further frames of each run; one kind: whatever they are."""
     piece, runs = task.piece, task.runs
     last = piece.last + further
