@@ -60,11 +60,13 @@ def _inside(value: Any) -> Iterable[Any]:
         return (getattr(value, field.name) for field in fields(value))
     if hasattr(value, "__qualname__"):  # a class, a method of C
         return (value.__qualname__,)
-    return (vars(value),)
+    return (vars(value) if hasattr(value, "__dict__") else repr(value),)
 
 
 def _of_function(value: Any) -> Iterable[Any]:
-    """Its name, its code, and what it was made with."""
+    """Its name; of those that are not ours also its code, and what it was made with."""
+    if value.__module__.startswith("trackless."):
+        return value.__module__, value.__qualname__
     code, closed = value.__code__, [cell.cell_contents for cell in value.__closure__ or ()]
-    constants = [constant for constant in code.co_consts if not hasattr(constant, "co_code")]
+    constants = [repr(constant) for constant in code.co_consts if not hasattr(constant, "co_code")]
     return value.__module__, value.__qualname__, code.co_code.hex(), constants, value.__defaults__, closed

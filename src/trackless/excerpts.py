@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trackless.snapshots import Snapshots, refuse_not_finite
+from trackless._errors import InputError
+from trackless.snapshots import Snapshots
 
 if TYPE_CHECKING:
     from trackless.pieces import Task
@@ -16,14 +17,19 @@ if TYPE_CHECKING:
 Source = Any  # Snapshots, or an Excerpt of them
 
 
+class NotFinite(InputError):
+    """A position is NaN or infinite; the whole data set can say where (``Snapshots.check_finite``)."""
+
+
 class Excerpt:
-    """What some tasks read of a data set, under the names of runs and frames that it has there.
+    """What some tasks read of a data set, under the numbers that runs and frames have there.
 
     Only what tasks ask for is answered; times and numbers of particles are those of whole runs.
     """
 
     def __init__(self, snapshots: Snapshots, tasks: Iterable[Task]) -> None:
         self.dim, self.box, self.labeled = snapshots.dim, snapshots.box, snapshots.labeled
+        self.regular, self.species = snapshots.regular, snapshots.species
         self._times: dict[int, NDArray[np.float64]] = {}
         self._counts: dict[int, NDArray[np.int64]] = {}
         self._pieces: dict[int, list[tuple[int, int, NDArray[Any]]]] = {}
@@ -34,7 +40,7 @@ class Excerpt:
                     counts = snapshots.species_counts_of(run)
                     same = same if np.array_equal(counts, same) else counts  # sent once where runs are alike
                     self._counts[run], self._times[run] = same, snapshots.times_of(run)
-                first, last = task.piece.first, min(task.piece.last + 1, len(self._times[run]) - 1)  # and its successor
+                first, last = task.piece.first, min(task.piece.last + 1, len(same) - 1)  # and its successor
                 points = np.ascontiguousarray(snapshots.points_of(run, first, last))
                 self._pieces.setdefault(run, []).append((first, last, points))
 
@@ -46,6 +52,10 @@ class Excerpt:
         """As of Snapshots."""
         return self._counts[run].sum(axis=1)
 
+    def species_counts_of(self, run: int) -> NDArray[np.int64]:
+        """As of Snapshots."""
+        return self._counts[run]
+
     def kinds_in(self, run: int, kinds: int) -> NDArray[np.int64]:
         """As of Snapshots."""
         return self.counts_of(run)[:, None] if kinds == 1 else self._counts[run]
@@ -56,12 +66,15 @@ class Excerpt:
         before, count = (int(self._counts[run][a:b].sum()) for a, b in ((start, first), (first, last + 1)))
         return points[before : before + count]
 
+    def points_of_runs(self, runs: Sequence[int], first: int, last: int) -> NDArray[Any]:
+        """The same of several runs, one after the other."""
+        return np.concatenate([self.points_of(run, first, last) for run in runs])
+
     def frame(self, run: int, index: int) -> NDArray[Any]:
         """As of Snapshots."""
         return self.points_of(run, index, index)
 
     def check_finite(self) -> None:
-        """As of Snapshots."""
-        for run, pieces in self._pieces.items():
-            for first, last, points in pieces:
-                refuse_not_finite(points, self.counts_of(run)[first : last + 1], run, first)
+        """An error if a position is not finite."""
+        if not all(np.isfinite(points).all() for pieces in self._pieces.values() for _, _, points in pieces):
+            raise NotFinite("positions: there are some that are not finite; remove or repair them")

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from trackless import _progress, _threads
 from trackless.digests import digest
-from trackless.excerpts import Excerpt, Source
+from trackless.excerpts import Excerpt, NotFinite, Source
 from trackless.snapshots import Snapshots
 
 if TYPE_CHECKING:
@@ -88,23 +88,29 @@ def add_up(
 
     Parameters
     ----------
-    work : batches of tasks
+    work : sequence of batches, which are lists of tasks
+        Here ``work[k:]`` is gone through in order; a cluster is handed batches ``work[k]``.
     of_task : callable (task, snapshots=) -> mapping of str to array
         A pure function of the task and the positions it reads.
     totals : mapping of str to array
         Added to at ``places(name, task)``, by default the task's slot.
     """
-    of_batch = partial(_of_batch, of_task=of_task, places=places or _slot)
-    keeper = _keeper.get()
-    name = f"{description}-{_identity(of_batch, work, snapshots, totals)}" if keeper is not None else ""
+    places, keeper = places or _slot, _keeper.get()
+    name = f"{description}-{_identity(of_task, work, snapshots, totals)}" if keeper is not None else ""
     done = keeper.begun(name, totals) if keeper is not None else 0
-    parts, count = _parts(of_batch, work, snapshots, done)
-    for batches, sums in _progress.track(parts, description, count):
-        for (array, place), values in sums.items():
-            totals[array][place] += values
-        done += batches
+    cluster = _cluster.get() if len(work) > 1 else None
+    groups = _groups(done, len(work), 1 if cluster is None else TOGETHER)
+    found = (
+        (_of_tasks(batch, snapshots, of_task, places) for batch in work[done:])
+        if cluster is None
+        else _elsewhere(cluster, [[work[k] for k in group] for group in groups], snapshots, of_task, places)
+    )
+    for group, parts in _progress.track(zip(groups, found, strict=True), description, len(groups)):
+        for part in parts:
+            for (array, place), values in part.items():
+                totals[array][place] += values
         if keeper is not None:
-            keeper.keep(name, totals, done, done == len(work))
+            keeper.keep(name, totals, group.stop, group.stop == len(work))
 
 
 def mapped(
@@ -116,46 +122,6 @@ def mapped(
     return _progress.track(results, description, len(items))
 
 
-def _parts(
-    of_batch: Callable[..., Sums], work: Sequence[list[Task]], snapshots: Snapshots, done: int
-) -> tuple[Iterator[tuple[int, Sums]], int]:
-    """Sums of what is left of the work, with the number of batches in each; and how many there will be."""
-    cluster = _cluster.get()
-    if cluster is None or len(work) < 2:
-        return ((1, of_batch(batch, snapshots=snapshots)) for batch in work[done:]), len(work) - done
-    starts = [done, *range((done // TOGETHER + 1) * TOGETHER, len(work), TOGETHER)] if done < len(work) else []
-    groups = [work[a:b] for a, b in zip(starts, [*starts[1:], len(work)], strict=True)]
-    if snapshots.by_reference:
-        sums = cluster.joined(partial(of_batch, snapshots=snapshots), groups, joined)
-    else:
-        sent = (((batch, Excerpt(snapshots, batch)) for batch in group) for group in groups)
-        sums = cluster.joined(partial(_with_positions, of_batch), sent, joined)
-    return zip(map(len, groups), sums, strict=True), len(groups)
-
-
-def _identity(of_batch: Any, work: Sequence[list[Task]], snapshots: Snapshots, totals: Mapping[str, Array]) -> str:
-    """A text that is the same for passes with the same result only."""
-    tasks = [[(task.slot, task.piece, task.runs[0], len(task.runs)) for task in batch] for batch in work]
-    times = [snapshots.times_of(m) for m in range(1 if snapshots.regular else snapshots.runs)]
-    return digest((of_batch, tasks, times, snapshots, {name: array.shape for name, array in totals.items()}))
-
-
-def _slot(name: str, task: Task) -> tuple[int, int]:
-    return task.slot
-
-
-def _of_batch(batch: list[Task], snapshots: Source, of_task: OfTask, places: Places) -> Sums:
-    return joined(
-        {(name, places(name, task)): values for name, values in sums.items()}
-        for task, sums in zip(batch, _threads.each(partial(of_task, snapshots=snapshots), batch), strict=True)
-    )
-
-
-def _with_positions(of_batch: Callable[..., Sums], given: tuple[list[Task], Excerpt]) -> Sums:
-    batch, positions = given
-    return of_batch(batch, snapshots=positions)
-
-
 def joined(parts: Iterable[Sums]) -> Sums:
     """Several sums as one, added in order; what was given stays as it is, since others may still need it."""
     result: Sums = {}
@@ -163,3 +129,50 @@ def joined(parts: Iterable[Sums]) -> Sums:
         for key, values in part.items():
             result[key] = result[key] + values if key in result else values
     return result
+
+
+def _groups(done: int, count: int, together: int) -> list[range]:
+    """What is left of so many batches, in groups; they begin at the same places whatever was done before."""
+    starts = [done, *range((done // together + 1) * together, count, together)] if done < count else []
+    return [range(a, b) for a, b in zip(starts, [*starts[1:], count], strict=True)] if starts else []
+
+
+def _elsewhere(
+    cluster: Cluster, groups: list[list[list[Task]]], snapshots: Snapshots, of_task: OfTask, places: Places
+) -> Iterator[list[Sums]]:
+    """Sums of each group of batches; data in files are read where the work is done, others are sent along."""
+    of_batch = partial(_of_batch, of_task=of_task, places=places)
+    try:
+        if snapshots.in_files:
+            yield from ([one] for one in cluster.joined(partial(of_batch, snapshots), groups, joined))
+        else:
+            sent = (((Excerpt(snapshots, batch), batch) for batch in group) for group in groups)
+            yield from ([one] for one in cluster.joined(partial(_unpacked, of_batch), sent, joined))
+    except NotFinite:
+        snapshots.check_finite()
+        raise
+
+
+def _of_tasks(batch: list[Task], snapshots: Source, of_task: OfTask, places: Places) -> Iterator[Sums]:
+    """Sums of every task, one by one: they may be large."""
+    for task, sums in zip(batch, _threads.each(partial(of_task, snapshots=snapshots), batch), strict=True):
+        yield {(name, places(name, task)): values for name, values in sums.items()}
+
+
+def _of_batch(snapshots: Source, batch: list[Task], of_task: OfTask, places: Places) -> Sums:
+    return joined(_of_tasks(batch, snapshots, of_task, places))
+
+
+def _unpacked(function: Callable[[Any, Any], Any], given: tuple[Any, Any]) -> Any:
+    return function(*given)
+
+
+def _slot(name: str, task: Task) -> tuple[int, int]:
+    return task.slot
+
+
+def _identity(of_task: Any, work: Sequence[list[Task]], snapshots: Snapshots, totals: Mapping[str, Array]) -> str:
+    """A text that is the same for passes with the same result only."""
+    tasks = [[(task.slot, task.piece, task.runs[0], len(task.runs)) for task in work[k]] for k in range(len(work))]
+    times = [snapshots.times_of(m) for m in range(1 if snapshots.regular else snapshots.runs)]
+    return digest((of_task, tasks, times, snapshots, {name: array.shape for name, array in totals.items()}))

@@ -17,6 +17,7 @@ from trackless import __version__, _threads
 from trackless._errors import InputError
 from trackless.passes import TOGETHER, helped_by
 
+PATIENCE = "10 s"  # for a scheduler to answer
 AHEAD = 2  # parts handed out for every thread of the cluster, so that none waits for the next
 
 
@@ -62,7 +63,7 @@ def connected(address: str | None) -> Iterator[Any]:
         return
     distributed = _distributed()
     try:
-        client = distributed.Client(address, timeout="10 s", set_as_default=False)
+        client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise InputError(
             f"{address}: no dask scheduler answers there ({error}); start one with `dask scheduler` and workers with "

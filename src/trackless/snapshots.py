@@ -138,8 +138,8 @@ class Snapshots:
         return self._labeled
 
     @property
-    def by_reference(self) -> bool:
-        """Whether positions are on disk and who is sent the data is told where, instead of the positions."""
+    def in_files(self) -> bool:
+        """Whether positions were left in files: who is sent the data is then told where they are."""
         return False
 
     @property
@@ -316,7 +316,14 @@ class Snapshots:
             step = max(1, chunk // max(1, int(counts.max()) * self._dim))
             for first in range(0, len(counts), step):
                 points = self.points_of(run, first, min(first + step, len(counts)) - 1)
-                refuse_not_finite(points, counts[first : first + step], run, first)
+                if not np.isfinite(points).all():
+                    row = int(np.argmax(~np.isfinite(points).all(axis=1)))
+                    offset = np.concatenate([[0], np.cumsum(counts[first : first + step])])
+                    frame = int(np.searchsorted(offset, row, side="right")) - 1
+                    raise InputError(
+                        f"positions: {points[row].tolist()} at run {run}, frame {first + frame}, "
+                        f"particle {row - int(offset[frame])} is not finite; remove or repair it"
+                    )
 
     def _select(self, chosen: Any) -> Snapshots:
         if self._array is not None:
@@ -344,19 +351,6 @@ class Snapshots:
 
     def _like(self, positions: Any, times: Any, species: Species | None) -> Snapshots:
         return Snapshots(positions, times, self._box, self._labeled, species)
-
-
-def refuse_not_finite(points: NDArray[Any], counts: NDArray[np.int64], run: int, first: int) -> None:
-    """Raise an error if one of these positions (P, dim) is not finite; frames from ``first`` on have ``counts``."""
-    if np.isfinite(points).all():
-        return
-    row = int(np.argmax(~np.isfinite(points).all(axis=1)))
-    offset = np.concatenate([[0], np.cumsum(counts)])
-    frame = int(np.searchsorted(offset, row, side="right")) - 1
-    raise InputError(
-        f"positions: {points[row].tolist()} at run {run}, frame {first + frame}, "
-        f"particle {row - int(offset[frame])} is not finite; remove or repair it"
-    )
 
 
 def concatenate(parts: Sequence[Snapshots]) -> Snapshots:

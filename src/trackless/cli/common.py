@@ -55,6 +55,22 @@ MaxGap = Annotated[
         metavar="TIME",
     ),
 ]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        help="Let a dask cluster do the work: where its scheduler is, such as tcp://HOST:8786.", metavar="ADDRESS",
+        show_default=False,
+    ),
+]  # fmt: skip
+CheckpointFolder = Annotated[
+    Path | None,
+    typer.Option(
+        help="Keep sums in this folder now and then; interrupted, the same command goes on from there. Removed when "
+        "all is done.",
+        metavar="FOLDER",
+        show_default=False,
+    ),
+]
 
 
 class ModelName(StrEnum):
@@ -143,6 +159,17 @@ def _bar(items: Any, description: Any, total: int) -> Any:
             progress.update(task, description=f"{text():>14}")
             yield item
             progress.advance(task)
+
+
+@contextmanager
+def kept_in(checkpoint: Path | None) -> Iterator[None]:
+    """A word on where the work goes on if it is interrupted in here."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoint is not None:
+            errors.print(f"the same command goes on with what is kept in {escape(str(checkpoint))}", highlight=False)
+        raise
 
 
 def say(quiet: bool, text: str) -> None:

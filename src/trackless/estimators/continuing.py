@@ -96,7 +96,7 @@ def _beyond(families: Families, explored: Exploration) -> tuple[str, ...]:
             continue
         said.append(
             f"new data reach {np.max(new[1]):.4g}, and the functions of {name_of(member.role, member.kinds)} were "
-            f"chosen on first data that reached {np.max(own[1]):.4g}: farther out they are straight lines; fit all data "
-            "together for more"
+            f"chosen on first data that reached {np.max(own[1]):.4g}: farther out they are straight lines; fit all "
+            "data together for more"
         )
     return tuple(said)

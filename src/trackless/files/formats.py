@@ -175,6 +175,14 @@ def check_writable(path: Path, runs: int = 1) -> Path:
     return path
 
 
+def is_readable(path: Path) -> bool:
+    """Whether it is a file whose ending is one we read."""
+    try:
+        return path.is_file() and _format_of(path) is not None
+    except InputError:
+        return False
+
+
 def _format_of(path: Path) -> Format:
     gzipped = path.suffix.lower() == ".gz"
     ending = Path(path.stem).suffix.lower() if gzipped else path.suffix.lower()
