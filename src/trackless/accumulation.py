@@ -281,6 +281,8 @@ def _seen_once(task: Task, plan: _Plan, snapshots: Source) -> dict[str, Array]:
     families, matching = plan.families, plan.matching
     piece, runs = task.piece, task.runs
     points, starts, counts, scales = loaded(task, snapshots, plan.coupling, len(families.external))
+    if not np.isfinite(points).all():
+        snapshots.check_finite()
     if plan.coupling == "mean":
         scales *= plan.seen.detection  # one of so many that are there, not of those that are seen
     if plan.blur:
@@ -304,7 +306,6 @@ def _seen_once(task: Task, plan: _Plan, snapshots: Source) -> dict[str, Array]:
     else:
         quadratic, pair, diffusion, work = accumulate_task(*places, energy, coincident, moved, matched)
     if not np.isfinite(energy).all():
-        snapshots.check_finite()
         raise InputError("a basis function is not finite at some particle or pair; check the family's functions")
     check_tips(task, centered, families.external, "a particle lies at the centre")
     check_tips(task, coincident, families.interaction, "two particles coincide")

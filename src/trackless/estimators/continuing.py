@@ -8,9 +8,9 @@ import numpy as np
 
 from trackless._errors import InputError
 from trackless.accumulation import accumulate
-from trackless.basis import Basis, members_of
+from trackless.basis import Basis, Member, members_of
 from trackless.belonging import check_belongs
-from trackless.estimators.least_squares import explored_range, ranges_by_kinds
+from trackless.estimators.least_squares import explored_range
 from trackless.estimators.refinement import use_noise
 from trackless.exploration import Exploration, explore
 from trackless.mixtures import name_of
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from trackless.estimators.self_test import SelfTest
 
 Families = tuple[Basis | None, Basis | None]
+BEYOND = 0.005  # part of new data outside the range of the functions that is worth a word; of the first data 0.001 are
 
 
 def add_data(fit: SelfTest, given: Snapshots | Moments) -> None:
@@ -87,16 +88,27 @@ def _wider(a: Any, b: Any) -> Any:
 
 def _beyond(families: Families, explored: Exploration) -> tuple[str, ...]:
     """A word on every potential whose functions were made for a smaller range than new data have."""
-    reached = ranges_by_kinds(families, tuple(explored_range(explored, f, r) for r, f in enumerate(families)))
-    made = ranges_by_kinds(families, tuple(explored_range(None, f, r) for r, f in enumerate(families)))
     said = []
-    for member, new, own in zip(members_of(families), reached, made, strict=True):
-        ends = getattr(member.basis, "cutoff", None) is not None  # there is nothing beyond
-        if ends or own is None or new is None or not np.any(np.greater(new[1], own[1])):
-            continue
-        said.append(
-            f"new data reach {np.max(new[1]):.4g}, and the functions of {name_of(member.role, member.kinds)} were "
-            f"chosen on first data that reached {np.max(own[1]):.4g}: farther out they are straight lines; fit all "
-            "data together for more"
-        )
+    for member in members_of(families):
+        share, end = _share_beyond(member, explored.of_kinds(member.kinds))
+        if share > BEYOND:
+            what = ("particles", "pairs")[member.role]
+            said.append(
+                f"{share:.2g} of the new {what} are beyond {end:.4g}, where the functions of "
+                f"{name_of(member.role, member.kinds)} end that were chosen on the first data: farther out they are "
+                "straight lines; fit all data together for more"
+            )
     return tuple(said)
+
+
+def _share_beyond(member: Member, explored: Exploration) -> tuple[float, float]:
+    """The part of the particles, or pairs, that are farther out than a family's functions, and where these end."""
+    top = getattr(member.basis, "upper", None)
+    if top is None or getattr(member.basis, "cutoff", None) is not None:  # a cutoff is an end of its own
+        return 0.0, np.inf
+    if np.ndim(top) == 0:
+        role = "interaction" if member.role else "external"
+        return float((explored.reached(role, getattr(member.basis, "center", None)) > top).mean()), float(top)
+    sample = explored.displacements if member.role else explored.positions
+    low = -np.asarray(top) if member.role else np.asarray(getattr(member.basis, "lower", -np.inf))
+    return float(((sample > top) | (sample < low)).any(axis=-1).mean()), float(np.max(top))
