@@ -31,7 +31,7 @@ from trackless.accumulation import FEW_BLOCKS, usual_size
 from trackless.basis import Basis, RadialFunctions, families_of
 from trackless.exploration import explore
 from trackless.intensity import Sigma
-from trackless.pieces import Task, batches, block_cuts, loaded, spans, tasks, usual_length
+from trackless.pieces import Batches, Task, block_cuts, loaded, spans, usual_length
 from trackless.potentials import RadialSum
 from trackless.quadrature import RULES, STRIDES, rule_named
 from trackless.shapes import Gaussian, Power
@@ -241,7 +241,7 @@ def collected(
         window_clock=np.zeros((windows, parts, size, size)),
         spans=spans(snapshots, 0, windows),
     )
-    work = list(batches(tasks(snapshots, cuts, windows)))
+    work = Batches(snapshots, cuts, windows)
     for batch in _progress.track(work, "testing", len(work)):
         for task, sums in zip(batch, _threads.each(of_task, batch), strict=True):
             block, window = task.slot
@@ -257,7 +257,8 @@ def _sums(
     task: Task, snapshots: Snapshots, coupling: str, families: Families, tests: Tests, coef: Array, rule: int
 ) -> dict[str, Array]:
     piece, runs = task.piece, task.runs
-    points, starts, counts, scales = loaded(task, snapshots, coupling, len(families.external))
+    further = 0 if piece.closes else 1  # the interval to the next piece is one of this
+    points, starts, counts, scales = loaded(task, snapshots, coupling, len(families.external), further)
     frames = counts.shape[1]
     weights = np.zeros((frames, len(STRIDES)))
     weights[piece.order] = piece.weights.reshape(-1, len(STRIDES), len(RULES))[piece.class_of][:, :, rule]
@@ -278,7 +279,7 @@ def _sums(
         "power": np.einsum("rfce,fs->sce", power, weights),
         "cross": cross,
     }
-    times = np.stack([snapshots.times_of(m)[piece.first : piece.last + 1] for m in runs])
+    times = np.stack([snapshots.times_of(m)[piece.first : piece.last + 1 + further] for m in runs])
     squares, clocks, whole = [], [], np.zeros(0)
     for stride in STRIDES:
         gaps = np.diff(times[:, ::stride], axis=1)

@@ -25,7 +25,7 @@ from trackless.basis import Basis, families_of
 from trackless.bumps import bumps_for
 from trackless.exploration import Exploration, explore
 from trackless.moments import Moments
-from trackless.pieces import Task, batches, block_cuts, loaded, tasks
+from trackless.pieces import Batches, Task, block_cuts, loaded
 from trackless.potentials import RadialPotential
 from trackless.quadrature import RULES, STRIDES
 from trackless.radial_splines import RadialSplines
@@ -126,7 +126,7 @@ class Transitions:
         return (sides[0] - sides[1]) / (2 * NEARBY * self.sigma**2)
 
     def _pass(self, snapshots: Snapshots, cuts: NDArray[np.int64], coef: Array) -> Any:
-        work = list(batches(tasks(snapshots, cuts, self.moments.windows)))
+        work = Batches(snapshots, cuts, self.moments.windows)
         of_task = partial(self._sums, snapshots=snapshots, coef=np.ascontiguousarray(coef))
         for batch in _progress.track(work, "stepping", len(work)):
             yield from zip(batch, _threads.each(of_task, batch), strict=True)
@@ -156,7 +156,8 @@ def _steps_of(task: Task, snapshots: Snapshots, coupling: str) -> _Steps:
     every = np.arange(runs * frames).reshape(runs, frames)
     first, next_ = every[:, :-1].ravel(), every[:, 1:].ravel()
     rows = [
-        np.concatenate([np.arange(starts[s, 0], starts[s, -1]) for s in chosen]) for chosen in (first, next_)
+        np.concatenate([np.arange(0), *(np.arange(starts[s, 0], starts[s, -1]) for s in chosen)])
+        for chosen in (first, next_)
     ]  # fmt: skip
     own = np.diff(starts, axis=1)[first]
     ends = np.cumsum(own).reshape(own.shape)

@@ -20,6 +20,7 @@ from trackless.cli.common import (
     Every,
     Force,
     MaxGap,
+    Memory,
     ModelName,
     Route,
     Rule,
@@ -47,7 +48,10 @@ from trackless.wording import plural
 
 
 def fit(
-    data: Annotated[list[Path], typer.Argument(help=f"Snapshots ({FORMATS}); several files are several runs.")],
+    data: Annotated[
+        list[Path],
+        typer.Argument(help=f"Snapshots ({FORMATS}), or a folder of such files; several files are several runs."),
+    ],
     sigma: Annotated[
         str | None,
         typer.Option(
@@ -138,11 +142,12 @@ def fit(
         Path | None, typer.Option(help="Draw V' and Phi' (.png, .pdf or .svg; without an ending .png and .pdf).")
     ] = None,
     threads: Threads = None,
+    memory: Memory = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Learn V and Phi from snapshots; by default without labels and without matching."""
-    with job(threads, as_json) as clock:
+    with job(threads, as_json, memory) as clock:
         import trackless as tl
 
         truth = tl.models.ALL[model.value]() if model is not None else None

@@ -1,8 +1,14 @@
-"""Parquet files and pandas tables: one particle per row, columns as in CSV."""
+"""Parquet files and pandas tables: one particle per row, columns as in CSV.
+
+A Parquet data set is a folder of files. If it names runs, in a column or in names of folders (``run=3``), they are told
+apart by these names, in whichever files they are; if not, every file is a run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +22,7 @@ from trackless.files.rows import Table
 from trackless.files.source import check_unpacked, looks_like
 from trackless.files.writing import check_fits_table, rows_of
 from trackless.snapshots import Snapshots
+from trackless.wording import plural
 
 EXTRA = "parquet"
 
@@ -40,24 +47,82 @@ def table_of(frame: Any, dt: float | None, columns: Mapping[str, str] | None) ->
     return _table(source, found, lambda name: np.asarray(values(name))), found
 
 
-def read_parquet(path: Path, dt: float | None, columns: Mapping[str, str] | None) -> tuple[Table, Layout]:
+@dataclass(frozen=True)
+class ParquetPart:
+    """Files of a data set that hold the same runs, and are read as one table.
+
+    Attributes
+    ----------
+    root : str
+        The folder of the data set.
+    files : tuple of str
+    """
+
+    root: str
+    files: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return self.files[0] if len(self.files) == 1 else f"{self.files[0]} and {plural(len(self.files) - 1, 'other')}"
+
+
+def read_parquet(path: Path | ParquetPart, dt: float | None, columns: Mapping[str, str] | None) -> tuple[Table, Layout]:
     """Only the columns that are needed are read."""
-    parquet = needed("pyarrow.parquet", EXTRA, path)
-    arrow = needed("pyarrow", EXTRA, path)
-    # a damaged file can make the library complain in many ways; none of them is the user's concern
+    part = path if isinstance(path, ParquetPart) else ParquetPart(str(path.parent), (str(path),))
+    with _readable(part):
+        found, content = _content(part, dt, columns)
+        return _table(str(path), found, lambda name: _column(content.column(name))), found
+
+
+def parts_of(
+    folder: Path, files: list[Path], dt: float | None, columns: Mapping[str, str] | None
+) -> list[ParquetPart]:  # fmt: skip
+    """The files of a data set, those together that share runs."""
+    parts = [ParquetPart(str(folder.absolute()), (str(file.absolute()),)) for file in files]
+    groups: list[tuple[list[int], set[Any]]] = []
+    for k, part in enumerate(parts):
+        with _readable(part):
+            found, content = _content(part, dt, columns, "run")
+            if "run" not in found.names:
+                return parts
+            names = set(_column(content.column(found.names["run"])).tolist())
+        same = [group for group in groups if group[1] & names]
+        groups = [group for group in groups if group not in same]
+        groups.append((sorted([k, *(n for group in same for n in group[0])]), names.union(*(g[1] for g in same))))
+    return [
+        ParquetPart(str(folder.absolute()), tuple(parts[k].files[0] for k in members))
+        for members in sorted(members for members, _ in groups)
+    ]
+
+
+def _content(
+    part: ParquetPart, dt: float | None, columns: Mapping[str, str] | None, only: str | None = None
+) -> tuple[Layout, Any]:
+    """What the columns are, and those that are needed, or that of one role if there is one."""
+    data_set = needed("pyarrow.dataset", EXTRA, part).dataset(
+        list(part.files), format="parquet", partitioning="hive", partition_base_dir=part.root
+    )
+    found = layout([str(name) for name in data_set.schema.names], part, dt, columns)
+    wanted = (
+        list(found.names.values()) if only is None else [name for role, name in found.names.items() if role == only]
+    )
+    size = 8 * data_set.count_rows() * len(wanted)
+    for file in part.files[:1]:
+        check_unpacked(Path(file), size // len(part.files))
+    return found, data_set.to_table(columns=wanted)
+
+
+@contextmanager
+def _readable(part: ParquetPart) -> Iterator[None]:
+    """A damaged file can make the library complain in many ways; none of them is the user's concern."""
+    arrow = needed("pyarrow", EXTRA, part)
     try:
-        with parquet.ParquetFile(path) as file:
-            names = [str(name) for name in file.schema_arrow.names]
-            found = layout(names, path, dt, columns)
-            check_unpacked(path, 8 * file.metadata.num_rows * len(found.names))
-            content = file.read(columns=list(found.names.values()))
-            return _table(str(path), found, lambda name: _column(content.column(name))), found
+        yield
     except InputError:
         raise
     except (arrow.ArrowException, OSError, ValueError, KeyError, OverflowError, MemoryError, TypeError):
-        kind = looks_like(path)
+        kind = looks_like(Path(part.files[0]))
         said = kind if kind and "Parquet" not in kind else "it is damaged or cut short; copy or write it again"
-        raise InputError(f"{path}: not a readable Parquet file: {said}") from None
+        raise InputError(f"{part}: not a readable Parquet file: {said}") from None
 
 
 def write_parquet(snapshots: Snapshots, path: Path) -> None:
