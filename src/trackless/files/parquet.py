@@ -1,7 +1,7 @@
 """Parquet files and pandas tables: one particle per row, columns as in CSV.
 
-A Parquet data set is a folder of files. If it names runs, in a column or in names of folders (``run=3``), they are told
-apart by these names, in whichever files they are; if not, every file is a run.
+A Parquet data set is a folder of files, which are further runs; unless they name the same run, and one goes on where
+another ends, or lies in the same folder ``run=3``: then they are one.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from trackless.snapshots import Snapshots
 from trackless.wording import plural
 
 EXTRA = "parquet"
+Spans = dict[Any, tuple[float, float] | None]
 
 
 def is_data_frame(value: object) -> bool:
@@ -76,38 +77,60 @@ def read_parquet(path: Path | ParquetPart, dt: float | None, columns: Mapping[st
 def parts_of(
     folder: Path, files: list[Path], dt: float | None, columns: Mapping[str, str] | None
 ) -> list[ParquetPart]:  # fmt: skip
-    """The files of a data set, those together that share runs."""
-    parts = [ParquetPart(str(folder.absolute()), (str(file.absolute()),)) for file in files]
-    groups: list[tuple[list[int], set[Any]]] = []
-    for k, part in enumerate(parts):
-        with _readable(part):
-            found, content = _content(part, dt, columns, "run")
-            if "run" not in found.names:
-                return parts
-            names = set(_column(content.column(found.names["run"])).tolist())
-        same = [group for group in groups if group[1] & names]
+    """The files of a data set, those together that hold the same runs."""
+    root = str(folder.absolute())
+    groups: list[tuple[list[str], Spans]] = []
+    for file in files:
+        part = ParquetPart(root, (str(file.absolute()),))
+        spans = _spans(part, dt, columns)
+        same = [group for group in groups if _go_on(group[1], spans)]
         groups = [group for group in groups if group not in same]
-        groups.append((sorted([k, *(n for group in same for n in group[0])]), names.union(*(g[1] for g in same))))
-    return [
-        ParquetPart(str(folder.absolute()), tuple(parts[k].files[0] for k in members))
-        for members in sorted(members for members, _ in groups)
-    ]
+        members = [name for group in same for name in group[0]]
+        groups.append(
+            ([*members, *part.files], dict(item for group in (*same, ([], spans)) for item in group[1].items()))
+        )
+    order = {str(file.absolute()): k for k, file in enumerate(files)}
+    sets = sorted((sorted(members, key=order.__getitem__) for members, _ in groups), key=lambda names: order[names[0]])
+    return [ParquetPart(root, tuple(names)) for names in sets]
+
+
+def _spans(part: ParquetPart, dt: float | None, columns: Mapping[str, str] | None) -> Spans:
+    """Runs with a name, and the first and last of their times; of those whose names are those of folders, none."""
+    with _readable(part):
+        found, content = _content(part, dt, columns, ("run", "frame", "time"))
+        if "run" not in found.names:
+            return {}
+        runs = _column(content.column(found.names["run"]))
+        named = f"{found.names['run']}=" in str(Path(part.files[0]).relative_to(part.root))
+        names, which = np.unique(runs, return_inverse=True)
+        times = _column(content.column(next(found.names[r] for r in ("time", "frame") if r in found.names)))
+        ends = [np.full(len(names), end) for end in (np.inf, -np.inf)]
+        for extreme, end in zip((np.minimum, np.maximum), ends, strict=True):
+            extreme.at(end, which, times.astype(np.float64))
+        pairs = zip(*(end.tolist() for end in ends), strict=True)
+        return {name: None if named else span for name, span in zip(names.tolist(), pairs, strict=True)}
+
+
+def _go_on(before: Spans, spans: Spans) -> bool:
+    """Whether files hold parts of the same run: one names it like the other, and one's times begin where others end.
+
+    Files that number their runs each from 0 hold different ones, at the same times.
+    """
+    shared = [(before[name], spans[name]) for name in before.keys() & spans.keys()]
+    return any(one is None or two is None or one[1] <= two[0] or two[1] <= one[0] for one, two in shared)
 
 
 def _content(
-    part: ParquetPart, dt: float | None, columns: Mapping[str, str] | None, only: str | None = None
+    part: ParquetPart, dt: float | None, columns: Mapping[str, str] | None, only: tuple[str, ...] = ()
 ) -> tuple[Layout, Any]:
-    """What the columns are, and those that are needed, or that of one role if there is one."""
+    """What the columns are, and those that are needed, or those of some roles."""
     data_set = needed("pyarrow.dataset", EXTRA, part).dataset(
         list(part.files), format="parquet", partitioning="hive", partition_base_dir=part.root
     )
     found = layout([str(name) for name in data_set.schema.names], part, dt, columns)
-    wanted = (
-        list(found.names.values()) if only is None else [name for role, name in found.names.items() if role == only]
-    )
+    wanted = [name for role, name in found.names.items() if not only or role in only]
     size = 8 * data_set.count_rows() * len(wanted)
-    for file in part.files[:1]:
-        check_unpacked(Path(file), size // len(part.files))
+    check_unpacked(Path(part.files[0]), size // len(part.files))
     return found, data_set.to_table(columns=wanted)
 
 
