@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from trackless import _memory
 from trackless._errors import InputError
 from trackless._kernels.moments import accumulate_task
 from trackless._kernels.vanishing import vanishing_task
@@ -18,10 +19,10 @@ from trackless.by_species import BySpecies, as_basis
 from trackless.excerpts import Source
 from trackless.exploration import explore
 from trackless.matching import Matching, Tally
-from trackless.moments import Moments, block_bytes, bounded_blocks, pair_rule
+from trackless.moments import Moments, bounded_blocks, check_one_block, pair_rule
 from trackless.observation import EVERYTHING, Observation
 from trackless.passes import add_up
-from trackless.pieces import Task, batches, block_cuts, count_ranges, loaded, spans, tasks, usual_length
+from trackless.pieces import Batches, Task, block_cuts, count_ranges, loaded, spans, unlike, usual_length
 from trackless.quadrature import RULES, STRIDES
 from trackless.scale import using
 from trackless.snapshots import Snapshots
@@ -31,7 +32,6 @@ from trackless.tips import at_centre, check_tips
 
 Array = NDArray[np.float64]
 Wanted = Basis | Mapping[Any, Basis] | None
-MOST_BYTES = 2_000_000_000  # moments of one block may not be larger
 COPIES = ((3.0, 0.0), (-1.5, 1.0), (-1.5, 1.0), (1.0, np.sqrt(2.0)))
 """Factors of sums, and additional errors of positions: a parabola in the variance of the error, taken at no error."""
 LEAST_BLOCKS = 8  # for as many, time windows may be as short as two snapshots
@@ -39,6 +39,7 @@ SUMMED = ("energy", "weight", "quadratic", "pair", "diffusion", "work", "tally")
 FEW_BLOCKS = 64  # with fewer runs than this, time windows serve as further blocks
 
 
+@_memory.kept
 def accumulate(
     snapshots: Snapshots,
     external: Wanted = None,
@@ -49,15 +50,17 @@ def accumulate(
     matching: Matching | None = None,
     per_direction: bool = False,
     observation: Observation | None = None,
+    *,
     client: Any = None,
     checkpoint: str | Path | None = None,
+    memory: int | str | None = None,
 ) -> Moments:
     """Reduce snapshots to moments on two bases.
 
     Parameters
     ----------
     snapshots : Snapshots
-        At least two per run. Read in pieces, so a memory-mapped array may be larger than memory.
+        At least two per run. Read in pieces, so that data in files may be larger than memory.
     external, interaction : Basis, dict of them by species, or None
         Families for V and Phi; None leaves that potential out. Open ranges are closed on the data.
     coupling : "mean" or "sum"
@@ -79,6 +82,9 @@ def accumulate(
         A folder in which sums are kept now and then. If the work is interrupted, the same call goes on from there and
         gives the same moments, bit for bit; when it is done the folder is removed. One of other data or settings is
         refused.
+    memory : int or str, optional
+        Limit on what the process may take, in bytes or as in "2GB", besides data that are in memory already; by default
+        the one that ``tl.set_memory`` set.
 
     Returns
     -------
@@ -101,7 +107,8 @@ def accumulate(
     seen = _closed_observation(observation, snapshots, matching, per_direction)
     moments = _empty(snapshots, *bases, coupling, windows, blocks, matching, families.parts, seen)
     plan = _Plan(coupling, families, matching, seen, seen.mask(snapshots.dim, families.reach))
-    work = list(batches(tasks(snapshots, block_cuts(snapshots.runs, moments.blocks), moments.windows)))
+    cuts = block_cuts(snapshots.runs, moments.blocks)
+    work = Batches(snapshots, cuts, moments.windows, alone=matching is not None)
     totals = {name: getattr(moments, name) for name in SUMMED}
     about = {"data": snapshots, "functions": families, "settings": (coupling, matching, seen, moments.weight.shape)}
     with using(client, checkpoint, about):
@@ -221,11 +228,7 @@ def _empty(
         raise InputError(f"windows: expected 1 to {shortest - 1} (each needs two snapshots), got {windows}")
     if blocks is not None and blocks < 1:
         raise InputError(f"blocks: expected at least 1, got {blocks}")
-    one_block = block_bytes(size, pair_size, windows)
-    if one_block > MOST_BYTES:
-        raise InputError(
-            f"{size} functions in {windows} windows need {one_block / 1e9:.0f} GB of moments; use fewer functions"
-        )
+    check_one_block(size, pair_size, windows)
     kept = bounded_blocks(snapshots.runs, size, pair_size, windows, blocks)
     shape = (kept, windows, len(STRIDES), len(RULES))
     cuts = block_cuts(snapshots.runs, kept)
@@ -364,12 +367,13 @@ def _followed(
     return moves.displacement, moves.matched, np.array(tally)
 
 
-def usual_size(snapshots: Source, runs: list[int], counts: NDArray[np.int64], families: Families) -> Array:
+def usual_size(snapshots: Source, runs: range, counts: NDArray[np.int64], families: Families) -> Array:
     """Factors (runs, K) that scale energies of frames with ``counts`` (runs, kinds) to the usual numbers of their run.
 
     A constant added to a potential would otherwise change the energy whenever a particle appears; this way those that
     are not seen count like those that are.
     """
     kinds = len(families.external)
-    usual = np.array([families.terms(snapshots.kinds_in(m, kinds)).mean(axis=0) for m in runs])
+    each = unlike(snapshots, runs, kinds)
+    usual = np.array([families.terms(snapshots.kinds_in(m, kinds)).mean(axis=0) for m in each])
     return families.of_functions(usual / np.maximum(families.terms(counts), 1.0))

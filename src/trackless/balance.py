@@ -32,7 +32,7 @@ from trackless.excerpts import Source
 from trackless.exploration import explore
 from trackless.intensity import Sigma
 from trackless.passes import add_up
-from trackless.pieces import Task, batches, block_cuts, loaded, spans, tasks, usual_length
+from trackless.pieces import Batches, Task, block_cuts, loaded, spans, usual_length
 from trackless.potentials import RadialSum
 from trackless.quadrature import RULES, STRIDES, rule_named
 from trackless.shapes import Gaussian, Power
@@ -244,7 +244,7 @@ def collected(
     )
     totals = {name: array for name, array in vars(result).items() if name not in ("tests", "spans")}
     places = partial(_place, strata=windows if strata > kept else 1)
-    add_up(list(batches(tasks(snapshots, cuts, windows))), of_task, snapshots, totals, "testing", places)
+    add_up(Batches(snapshots, cuts, windows), of_task, snapshots, totals, "testing", places)
     return result
 
 
@@ -262,7 +262,8 @@ def _sums(
     task: Task, snapshots: Source, coupling: str, families: Families, tests: Tests, coef: Array, rule: int
 ) -> dict[str, Array]:
     piece, runs = task.piece, task.runs
-    points, starts, counts, scales = loaded(task, snapshots, coupling, len(families.external))
+    further = 0 if piece.closes else 1  # the interval to the next piece is one of this
+    points, starts, counts, scales = loaded(task, snapshots, coupling, len(families.external), further)
     frames = counts.shape[1]
     weights = np.zeros((frames, len(STRIDES)))
     weights[piece.order] = piece.weights.reshape(-1, len(STRIDES), len(RULES))[piece.class_of][:, :, rule]
@@ -283,7 +284,7 @@ def _sums(
         "power": np.einsum("rfce,fs->sce", power, weights),
         "cross": cross,
     }
-    times = np.stack([snapshots.times_of(m)[piece.first : piece.last + 1] for m in runs])
+    times = np.stack([snapshots.times_of(m)[piece.first : piece.last + 1 + further] for m in runs])
     squares, clocks, whole = [], [], np.zeros(0)
     for stride in STRIDES:
         gaps = np.diff(times[:, ::stride], axis=1)

@@ -22,7 +22,7 @@ from trackless.excerpts import Excerpt, NotFinite, Source
 from trackless.snapshots import Snapshots
 
 if TYPE_CHECKING:
-    from trackless.pieces import Task
+    from trackless.pieces import Batches, Task
 
 Array = NDArray[np.float64]
 Item = TypeVar("Item")
@@ -77,7 +77,7 @@ def helped_by(cluster: Cluster | None, keeper: Keeper | None) -> Iterator[None]:
 
 
 def add_up(
-    work: Sequence[list[Task]],
+    work: Batches,
     of_task: OfTask,
     snapshots: Snapshots,
     totals: Mapping[str, Array],
@@ -88,8 +88,7 @@ def add_up(
 
     Parameters
     ----------
-    work : sequence of batches, which are lists of tasks
-        Here ``work[k:]`` is gone through in order; a cluster is handed batches ``work[k]``.
+    work : Batches
     of_task : callable (task, snapshots=) -> mapping of str to array
         A pure function of the task and the positions it reads.
     totals : mapping of str to array
@@ -101,7 +100,7 @@ def add_up(
     cluster = _cluster.get() if len(work) > 1 else None
     groups = _groups(done, len(work), 1 if cluster is None else TOGETHER)
     found = (
-        (_of_tasks(batch, snapshots, of_task, places) for batch in work[done:])
+        (_of_tasks(batch, snapshots, of_task, places) for batch in work.after(done))
         if cluster is None
         else _elsewhere(cluster, [[work[k] for k in group] for group in groups], snapshots, of_task, places)
     )
@@ -114,11 +113,14 @@ def add_up(
 
 
 def mapped(
-    function: Callable[[Item], Result], items: Sequence[Item], description: str
-) -> Iterable[Result]:  # fmt: skip
-    """``map(function, items)``, here one after the other; ``function`` is pure."""
-    cluster = _cluster.get()
-    results = map(function, items) if cluster is None or len(items) < 2 else cluster.mapped(function, items)
+    function: Callable[[Item], Result],
+    items: Sequence[Item],
+    description: str,
+    ahead: Callable[[Sequence[Item]], Iterable[Item]] = iter,
+) -> Iterable[Result]:
+    """``map(function, items)``, here one after the other as ``ahead(items)`` gives them; ``function`` is pure."""
+    cluster = _cluster.get() if len(items) > 1 else None
+    results = map(function, ahead(items)) if cluster is None else cluster.mapped(function, items)
     return _progress.track(results, description, len(items))
 
 
@@ -171,8 +173,8 @@ def _slot(name: str, task: Task) -> tuple[int, int]:
     return task.slot
 
 
-def _identity(of_task: Any, work: Sequence[list[Task]], snapshots: Snapshots, totals: Mapping[str, Array]) -> str:
+def _identity(of_task: Any, work: Batches, snapshots: Snapshots, totals: Mapping[str, Array]) -> str:
     """A text that is the same for passes with the same result only."""
-    tasks = [[(task.slot, task.piece, task.runs[0], len(task.runs)) for task in work[k]] for k in range(len(work))]
+    tasks = [[(task.slot, task.piece, task.runs[0], len(task.runs)) for task in batch] for batch in work.groups]
     times = [snapshots.times_of(m) for m in range(1 if snapshots.regular else snapshots.runs)]
     return digest((of_task, tasks, times, snapshots, {name: array.shape for name, array in totals.items()}))

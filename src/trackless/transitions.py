@@ -26,7 +26,7 @@ from trackless.excerpts import Source
 from trackless.exploration import Exploration, explore
 from trackless.moments import Moments
 from trackless.passes import add_up
-from trackless.pieces import Task, batches, block_cuts, loaded, tasks
+from trackless.pieces import Batches, Task, block_cuts, loaded
 from trackless.potentials import RadialPotential
 from trackless.quadrature import RULES, STRIDES
 from trackless.radial_splines import RadialSplines
@@ -134,7 +134,7 @@ class Transitions:
             self.moments.coupling, self.gap, self.forces, self.tests, self.smooth, np.ascontiguousarray(coef),
             self.sigma, self.rough,
         )  # fmt: skip
-        work = list(batches(tasks(snapshots, cuts, self.moments.windows)))
+        work = Batches(snapshots, cuts, self.moments.windows)
         add_up(work, partial(_sums, plan=plan), snapshots, totals, "stepping", _place)
         return totals
 
@@ -181,7 +181,8 @@ def _steps_of(task: Task, snapshots: Source, coupling: str) -> _Steps:
     every = np.arange(runs * frames).reshape(runs, frames)
     first, next_ = every[:, :-1].ravel(), every[:, 1:].ravel()
     rows = [
-        np.concatenate([np.arange(starts[s, 0], starts[s, -1]) for s in chosen]) for chosen in (first, next_)
+        np.concatenate([np.arange(0), *(np.arange(starts[s, 0], starts[s, -1]) for s in chosen)])
+        for chosen in (first, next_)
     ]  # fmt: skip
     own = np.diff(starts, axis=1)[first]
     ends = np.cumsum(own).reshape(own.shape)

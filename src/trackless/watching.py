@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 from trackless._errors import InputError
 from trackless.estimators.self_test import SelfTest
+from trackless.joining import concatenate
 from trackless.moments import Moments
-from trackless.snapshots import Snapshots, concatenate
+from trackless.snapshots import Snapshots
 
 QUIET = 5.0  # seconds without a change after which a file counts as complete when it is first seen
 Stamp = tuple[int, int]  # size and time of the last change of a file

@@ -23,6 +23,7 @@ from trackless.cli.common import (
     Every,
     Force,
     MaxGap,
+    Memory,
     ModelName,
     Route,
     Rule,
@@ -51,7 +52,10 @@ from trackless.wording import plural
 
 
 def fit(
-    data: Annotated[list[Path], typer.Argument(help=f"Snapshots ({FORMATS}); several files are several runs.")],
+    data: Annotated[
+        list[Path],
+        typer.Argument(help=f"Snapshots ({FORMATS}), or a folder of such files; several files are several runs."),
+    ],
     sigma: Annotated[
         str | None,
         typer.Option(
@@ -144,11 +148,12 @@ def fit(
     dask: Dask = None,
     checkpoint: CheckpointFolder = None,
     threads: Threads = None,
+    memory: Memory = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Learn V and Phi from snapshots; by default without labels and without matching."""
-    with job(threads, as_json) as clock, ExitStack() as stack:
+    with job(threads, as_json, memory) as clock, ExitStack() as stack:
         import trackless as tl
         from trackless.scale import connected, using
 
