@@ -26,9 +26,10 @@ _HOME = {
     "TensorSplines": "tensor_splines",
     "accumulate": "accumulation",
     "compare": "comparison",
-    "concatenate": "snapshots",
+    "concatenate": "joining",
     "export": "exporting",
     "fit": "fitting",
+    "get_memory": "_memory",
     "get_threads": "_threads",
     "gradient_errors": "scoring",
     "inspect": "inspection",
@@ -38,8 +39,10 @@ _HOME = {
     "read": "files",
     "report": "reporting",
     "save": "files",
+    "set_memory": "_memory",
     "set_threads": "_threads",
     "simulate": "simulation",
+    "using": "scale",
     "validate": "validation",
     "write": "files",
 }
@@ -66,6 +69,7 @@ __all__ = [
     "concatenate",
     "export",
     "fit",
+    "get_memory",
     "get_threads",
     "gradient_errors",
     "inspect",
@@ -75,8 +79,10 @@ __all__ = [
     "read",
     "report",
     "save",
+    "set_memory",
     "set_threads",
     "simulate",
+    "using",
     "validate",
     "write",
 ]
@@ -84,6 +90,8 @@ __all__ = [
 if TYPE_CHECKING:
     from trackless import models as models
     from trackless._errors import InputError as InputError
+    from trackless._memory import get_memory as get_memory
+    from trackless._memory import set_memory as set_memory
     from trackless._threads import get_threads as get_threads
     from trackless._threads import set_threads as set_threads
     from trackless.accumulation import accumulate as accumulate
@@ -102,16 +110,17 @@ if TYPE_CHECKING:
     from trackless.files import write as write
     from trackless.fitting import fit as fit
     from trackless.inspection import inspect as inspect
+    from trackless.joining import concatenate as concatenate
     from trackless.matching import Matching as Matching
     from trackless.models import Model as Model
     from trackless.moments import Moments as Moments
     from trackless.observation import Observation as Observation
     from trackless.radial_splines import RadialSplines as RadialSplines
     from trackless.reporting import report as report
+    from trackless.scale import using as using
     from trackless.scoring import gradient_errors as gradient_errors
     from trackless.simulation import simulate as simulate
     from trackless.snapshots import Snapshots as Snapshots
-    from trackless.snapshots import concatenate as concatenate
     from trackless.tensor_splines import TensorSplines as TensorSplines
     from trackless.validation import validate as validate
     from trackless.waves import motion as motion

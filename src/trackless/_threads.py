@@ -7,8 +7,11 @@ the number of threads, which is what makes sums reproducible.
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TypeVar
 
 from trackless._errors import InputError
@@ -16,7 +19,10 @@ from trackless._errors import InputError
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
+AHEAD = 3  # tasks per thread that are at work, waiting for it, or done
+
 _threads: int | None = None
+_here: ContextVar[int | None] = ContextVar("threads_here", default=None)  # where others share the process
 
 
 def set_threads(count: int | None) -> None:
@@ -36,9 +42,22 @@ def set_threads(count: int | None) -> None:
 
 def get_threads() -> int:
     """The number of threads kernels run on."""
+    here = _here.get()
+    if here is not None:
+        return here
     if _threads is not None:
         return _threads
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def limited(count: int) -> Iterator[None]:
+    """So many threads inside the block, whatever was set: for one of several who work in this process."""
+    token = _here.set(count)
+    try:
+        yield
+    finally:
+        _here.reset(token)
 
 
 def run(function: Callable[[Task], Result], tasks: Iterable[Task]) -> list[Result]:
@@ -50,7 +69,7 @@ def each(function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[
     """The same one by one, so that a large result can be used and forgotten while others are worked on.
 
     The first task runs alone: if the kernel is not compiled yet, the others wait for it instead of
-    compiling it again.
+    compiling it again. Never more than a few results per thread wait to be used.
     """
     tasks = list(tasks)
     if not tasks:
@@ -60,5 +79,15 @@ def each(function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[
     if threads <= 1:
         yield from map(function, tasks[1:])
         return
+    begun: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(threads) as pool:
-        yield from pool.map(function, tasks[1:])
+        try:
+            for task in tasks[1:]:
+                begun.append(pool.submit(function, task))
+                if len(begun) > AHEAD * threads:
+                    yield begun.popleft().result()
+            while begun:
+                yield begun.popleft().result()
+        finally:
+            for future in begun:
+                future.cancel()

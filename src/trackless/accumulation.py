@@ -4,36 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trackless import _progress, _threads
+from trackless import _memory
 from trackless._errors import InputError
 from trackless._kernels.moments import accumulate_task
 from trackless._kernels.vanishing import vanishing_task
 from trackless.basis import Basis, families_of
 from trackless.by_species import BySpecies, as_basis
+from trackless.excerpts import Source
 from trackless.exploration import explore
 from trackless.matching import Matching, Tally
-from trackless.moments import Moments, block_bytes, bounded_blocks, pair_rule
+from trackless.moments import Moments, bounded_blocks, check_one_block, pair_rule
 from trackless.observation import EVERYTHING, Observation
-from trackless.pieces import Task, batches, block_cuts, count_ranges, loaded, spans, tasks, usual_length
+from trackless.passes import add_up
+from trackless.pieces import Batches, Task, block_cuts, count_ranges, loaded, spans, unlike, usual_length
 from trackless.quadrature import RULES, STRIDES
+from trackless.scale import using
 from trackless.snapshots import Snapshots
 from trackless.space import half_box, side_lengths
-from trackless.tables import Families, Mask, RadialTable, TensorTable
+from trackless.tables import Families, Mask
+from trackless.tips import at_centre, check_tips
 
 Array = NDArray[np.float64]
 Wanted = Basis | Mapping[Any, Basis] | None
-MOST_BYTES = 2_000_000_000  # moments of one block may not be larger
 COPIES = ((3.0, 0.0), (-1.5, 1.0), (-1.5, 1.0), (1.0, np.sqrt(2.0)))
 """Factors of sums, and additional errors of positions: a parabola in the variance of the error, taken at no error."""
 LEAST_BLOCKS = 8  # for as many, time windows may be as short as two snapshots
+SUMMED = ("energy", "weight", "quadratic", "pair", "diffusion", "work", "tally")  # arrays of Moments
 FEW_BLOCKS = 64  # with fewer runs than this, time windows serve as further blocks
 
 
+@_memory.kept
 def accumulate(
     snapshots: Snapshots,
     external: Wanted = None,
@@ -44,13 +50,17 @@ def accumulate(
     matching: Matching | None = None,
     per_direction: bool = False,
     observation: Observation | None = None,
+    *,
+    client: Any = None,
+    checkpoint: str | Path | None = None,
+    memory: int | str | None = None,
 ) -> Moments:
     """Reduce snapshots to moments on two bases.
 
     Parameters
     ----------
     snapshots : Snapshots
-        At least two per run. Read in pieces, so a memory-mapped array may be larger than memory.
+        At least two per run. Read in pieces, so that data in files may be larger than memory.
     external, interaction : Basis, dict of them by species, or None
         Families for V and Phi; None leaves that potential out. Open ranges are closed on the data.
     coupling : "mean" or "sum"
@@ -66,6 +76,15 @@ def accumulate(
         Keep the diffusion term of every direction apart, for a sigma that is not the same in all.
     observation : Observation, optional
         How particles were seen, if not all of them, where they are.
+    client : dask.distributed.Client, optional
+        Let the workers of a cluster do it; the sums are the same.
+    checkpoint : path, optional
+        A folder in which sums are kept now and then. If the work is interrupted, the same call goes on from there and
+        gives the same moments, bit for bit; when it is done the folder is removed. One of other data or settings is
+        refused.
+    memory : int or str, optional
+        Limit on what the process may take, in bytes or as in "2GB", besides data that are in memory already; by default
+        the one that ``tl.set_memory`` set.
 
     Returns
     -------
@@ -87,11 +106,13 @@ def accumulate(
     families = families_of(*bases, snapshots.dim, per_direction)
     seen = _closed_observation(observation, snapshots, matching, per_direction)
     moments = _empty(snapshots, *bases, coupling, windows, blocks, matching, families.parts, seen)
-    plan = _Plan(snapshots, coupling, families, matching, seen, seen.mask(snapshots.dim, families.reach))
-    work = list(batches(tasks(snapshots, block_cuts(snapshots.runs, moments.blocks), moments.windows)))
-    for batch in _progress.track(work, "accumulating", len(work)):
-        for draw, (factor, more) in enumerate(COPIES if seen.position_error else ((1.0, 0.0),)):
-            _add_batch(moments, batch, plan._replace(blur=more * seen.position_error, draw=draw), factor)
+    plan = _Plan(coupling, families, matching, seen, seen.mask(snapshots.dim, families.reach))
+    cuts = block_cuts(snapshots.runs, moments.blocks)
+    work = Batches(snapshots, cuts, moments.windows, alone=matching is not None)
+    totals = {name: getattr(moments, name) for name in SUMMED}
+    about = {"data": snapshots, "functions": families, "settings": (coupling, matching, seen, moments.weight.shape)}
+    with using(client, checkpoint, about):
+        add_up(work, partial(_run_task, plan=plan), snapshots, totals, "accumulating")
     return moments
 
 
@@ -207,11 +228,7 @@ def _empty(
         raise InputError(f"windows: expected 1 to {shortest - 1} (each needs two snapshots), got {windows}")
     if blocks is not None and blocks < 1:
         raise InputError(f"blocks: expected at least 1, got {blocks}")
-    one_block = block_bytes(size, pair_size, windows)
-    if one_block > MOST_BYTES:
-        raise InputError(
-            f"{size} functions in {windows} windows need {one_block / 1e9:.0f} GB of moments; use fewer functions"
-        )
+    check_one_block(size, pair_size, windows)
     kept = bounded_blocks(snapshots.runs, size, pair_size, windows, blocks)
     shape = (kept, windows, len(STRIDES), len(RULES))
     cuts = block_cuts(snapshots.runs, kept)
@@ -239,7 +256,6 @@ def _empty(
 class _Plan(NamedTuple):
     """What a task needs besides its place."""
 
-    snapshots: Snapshots
     coupling: str
     families: Families
     matching: Matching | None
@@ -251,18 +267,25 @@ class _Plan(NamedTuple):
     """which random numbers it is made of"""
 
 
-def _add_batch(moments: Moments, batch: list[Task], plan: _Plan, factor: float) -> None:
-    for task, sums in zip(batch, _threads.each(partial(_run_task, plan=plan), batch), strict=True):
-        for name, values in sums.items():
-            total = getattr(moments, name)[task.slot]
-            total += factor * values
-
-
-def _run_task(task: Task, plan: _Plan) -> dict[str, Array]:
+def _run_task(task: Task, plan: _Plan, snapshots: Source) -> dict[str, Array]:
     """What a task adds to its block and window, by the names of the arrays of Moments."""
-    snapshots, families, matching = plan.snapshots, plan.families, plan.matching
+    error = plan.seen.position_error
+    if not error:
+        return _seen_once(task, plan, snapshots)
+    factors, further = zip(*COPIES, strict=True)
+    copies = [
+        _seen_once(task, plan._replace(blur=more * error, draw=draw), snapshots) for draw, more in enumerate(further)
+    ]
+    return {name: np.tensordot(factors, [copy[name] for copy in copies], axes=1) for name in SUMMED}
+
+
+def _seen_once(task: Task, plan: _Plan, snapshots: Source) -> dict[str, Array]:
+    """The same of positions as they are, or with further errors."""
+    families, matching = plan.families, plan.matching
     piece, runs = task.piece, task.runs
     points, starts, counts, scales = loaded(task, snapshots, plan.coupling, len(families.external))
+    if not np.isfinite(points).all():
+        snapshots.check_finite()
     if plan.coupling == "mean":
         scales *= plan.seen.detection  # one of so many that are there, not of those that are seen
     if plan.blur:
@@ -274,7 +297,7 @@ def _run_task(task: Task, plan: _Plan) -> dict[str, Array]:
     by_class = np.argsort(class_of, kind="stable")
     sizes = families.external_size, families.interaction_size
     energy = np.zeros((counts.size, sum(sizes)))
-    centered = _at_centre(points, starts, families)
+    centered = at_centre(points, starts, families)
     coincident = np.zeros(counts.size, dtype=bool)
     offsets = np.append(starts[:, 0], starts[-1, -1])
     moved, matched, tally = _followed(task, snapshots, points, offsets, matching)
@@ -286,10 +309,9 @@ def _run_task(task: Task, plan: _Plan) -> dict[str, Array]:
     else:
         quadratic, pair, diffusion, work = accumulate_task(*places, energy, coincident, moved, matched)
     if not np.isfinite(energy).all():
-        snapshots.check_finite()
         raise InputError("a basis function is not finite at some particle or pair; check the family's functions")
-    _check_tips(task, centered, families.external, "a particle lies at the centre")
-    _check_tips(task, coincident, families.interaction, "two particles coincide")
+    check_tips(task, centered, families.external, "a particle lies at the centre")
+    check_tips(task, coincident, families.interaction, "two particles coincide")
     by_run = energy.reshape(len(runs), frames, -1)
     first, last = by_run[:, 0], by_run[:, -1]
     if plan.seen.window is None:  # who enters or leaves a window does so where its energy is 0
@@ -314,7 +336,7 @@ def _flat(rule: tuple[int, int]) -> int:
 
 
 def _followed(
-    task: Task, snapshots: Snapshots, points: Array, starts: NDArray[np.int64], matching: Matching | None
+    task: Task, snapshots: Source, points: Array, starts: NDArray[np.int64], matching: Matching | None
 ) -> tuple[Array, Array, Array]:
     """Displacements (P, dim) to the next snapshot, who has one (P,), and the tally; all empty without matching.
 
@@ -345,46 +367,13 @@ def _followed(
     return moves.displacement, moves.matched, np.array(tally)
 
 
-def usual_size(snapshots: Snapshots, runs: list[int], counts: NDArray[np.int64], families: Families) -> Array:
+def usual_size(snapshots: Source, runs: range, counts: NDArray[np.int64], families: Families) -> Array:
     """Factors (runs, K) that scale energies of frames with ``counts`` (runs, kinds) to the usual numbers of their run.
 
     A constant added to a potential would otherwise change the energy whenever a particle appears; this way those that
     are not seen count like those that are.
     """
     kinds = len(families.external)
-    usual = np.array([families.terms(snapshots.kinds_in(m, kinds)).mean(axis=0) for m in runs])
+    each = unlike(snapshots, runs, kinds)
+    usual = np.array([families.terms(snapshots.kinds_in(m, kinds)).mean(axis=0) for m in each])
     return families.of_functions(usual / np.maximum(families.terms(counts), 1.0))
-
-
-def _at_centre(points: Array, starts: NDArray[np.int64], families: Families) -> NDArray[np.bool_]:
-    """Whether a particle of each snapshot lies where distances are measured from."""
-    found = np.zeros(len(starts), dtype=bool)
-    for kind, table in enumerate(families.external):
-        if _has_tip(table):
-            at = np.flatnonzero((points == table.origin).all(axis=1))
-            place = np.searchsorted(starts[:, 0], at, side="right") - 1
-            of_kind = (starts[place, kind] <= at) & (at < starts[place, kind + 1])
-            found[place[of_kind]] = True
-    return found
-
-
-def _check_tips(task: Task, found: NDArray[np.bool_], tables: tuple, what: str) -> None:
-    if found.any() and any(_has_tip(table) for table in tables):
-        run, frame = divmod(int(np.argmax(found)), task.piece.last - task.piece.first + 1)
-        raise InputError(
-            f"{what} in run {task.runs[run]}, frame {task.piece.first + frame}, where a function with "
-            "a slope at r = 0 has no Laplacian; remove the particle, or use functions that are flat at 0 "
-            "(tl.RadialSplines(..., flat_center=True))"
-        )
-
-
-def _has_tip(table: RadialTable | TensorTable) -> bool:
-    return isinstance(table, RadialTable) and bool(_slopes_at_zero(table).any())
-
-
-def _slopes_at_zero(table: RadialTable) -> NDArray[np.bool_]:
-    position = (0.0 - table.bottom) * table.bins_per_unit + 1.0
-    cell = table.cell_of[:, max(int(position), 0)]
-    u = 0.0 - table.left[cell]
-    c1, c2, c3 = (table.coef[:, cell, k] for k in (1, 2, 3))
-    return np.abs(c1 + u * (2 * c2 + 3 * u * c3)) > 0

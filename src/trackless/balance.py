@@ -18,20 +18,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations_with_replacement
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import block_diag, solve_triangular
 
-from trackless import _progress, _threads
 from trackless._errors import InputError
 from trackless._kernels.energies import energy_series
 from trackless.accumulation import FEW_BLOCKS, usual_size
 from trackless.basis import Basis, RadialFunctions, families_of
+from trackless.excerpts import Source
 from trackless.exploration import explore
 from trackless.intensity import Sigma
-from trackless.pieces import Task, batches, block_cuts, loaded, spans, tasks, usual_length
+from trackless.passes import add_up
+from trackless.pieces import Batches, Task, block_cuts, loaded, spans, usual_length
 from trackless.potentials import RadialSum
 from trackless.quadrature import RULES, STRIDES, rule_named
 from trackless.shapes import Gaussian, Power
@@ -209,7 +210,7 @@ def balance(
     if len(tests.names) == 0:
         raise InputError("no test function fits these data: one particle in a periodic box has no energy to look at")
     of_task = partial(
-        _sums, snapshots=snapshots, coupling=coupling, families=families, tests=tests, coef=np.ascontiguousarray(coef),
+        _sums, coupling=coupling, families=families, tests=tests, coef=np.ascontiguousarray(coef),
         rule=RULES.index(rule_named(quadrature)),
     )  # fmt: skip
     return collected(snapshots, tests, coef.shape, cuts, of_task)
@@ -220,7 +221,7 @@ def collected(
     tests: Tests,
     shape: tuple[int, ...],
     cuts: NDArray[np.int64] | None,
-    of_task: Callable[[Task], dict[str, Array]],
+    of_task: Callable[..., dict[str, Array]],
 ) -> Balance:
     """The sums of all pieces of the data; ``shape`` is that of the sets of coefficients."""
     size, (sets, functions) = len(tests.names), shape
@@ -241,23 +242,28 @@ def collected(
         window_clock=np.zeros((windows, parts, size, size)),
         spans=spans(snapshots, 0, windows),
     )
-    work = list(batches(tasks(snapshots, cuts, windows)))
-    for batch in _progress.track(work, "testing", len(work)):
-        for task, sums in zip(batch, _threads.each(of_task, batch), strict=True):
-            block, window = task.slot
-            stratum = block if strata == kept else block * windows + window
-            places = {"cross": window, "window_clock": window, "squares": stratum, "clock": stratum}
-            for name, values in sums.items():
-                at = places.get(name, task.slot)
-                getattr(result, name)[at] += values
+    totals = {name: array for name, array in vars(result).items() if name not in ("tests", "spans")}
+    places = partial(_place, strata=windows if strata > kept else 1)
+    add_up(Batches(snapshots, cuts, windows), of_task, snapshots, totals, "testing", places)
     return result
 
 
+def _place(name: str, task: Task, strata: int) -> Any:
+    """Where a sum belongs: to a block and window, to a window, or to a stratum, of which a block has so many."""
+    block, window = task.slot
+    if name in ("cross", "window_clock"):
+        return window
+    if name in ("squares", "clock"):
+        return block * strata + (window if strata > 1 else 0)
+    return task.slot
+
+
 def _sums(
-    task: Task, snapshots: Snapshots, coupling: str, families: Families, tests: Tests, coef: Array, rule: int
+    task: Task, snapshots: Source, coupling: str, families: Families, tests: Tests, coef: Array, rule: int
 ) -> dict[str, Array]:
     piece, runs = task.piece, task.runs
-    points, starts, counts, scales = loaded(task, snapshots, coupling, len(families.external))
+    further = 0 if piece.closes else 1  # the interval to the next piece is one of this
+    points, starts, counts, scales = loaded(task, snapshots, coupling, len(families.external), further)
     frames = counts.shape[1]
     weights = np.zeros((frames, len(STRIDES)))
     weights[piece.order] = piece.weights.reshape(-1, len(STRIDES), len(RULES))[piece.class_of][:, :, rule]
@@ -278,7 +284,7 @@ def _sums(
         "power": np.einsum("rfce,fs->sce", power, weights),
         "cross": cross,
     }
-    times = np.stack([snapshots.times_of(m)[piece.first : piece.last + 1] for m in runs])
+    times = np.stack([snapshots.times_of(m)[piece.first : piece.last + 1 + further] for m in runs])
     squares, clocks, whole = [], [], np.zeros(0)
     for stride in STRIDES:
         gaps = np.diff(times[:, ::stride], axis=1)

@@ -12,9 +12,10 @@ import numpy as np
 from trackless._errors import InputError
 from trackless.basis import Basis, Center, closed_center
 from trackless.by_species import BySpecies, as_basis
-from trackless.exploration import Exploration, explore, points_of_kinds
+from trackless.exploration import Exploration, explore
 from trackless.mixtures import Kinds, name_of
 from trackless.observation import Observation
+from trackless.passing import means_of_runs
 from trackless.radial_splines import RadialSplines
 from trackless.snapshots import Snapshots
 from trackless.space import Box, half_box
@@ -129,8 +130,8 @@ def centers_of(snapshots: Snapshots, center: Any) -> dict[Kinds, Center]:
 def _place(snapshots: Snapshots, explored: Exploration, kinds: Kinds) -> Center:
     """The origin, unless the particles are elsewhere on average."""
     looked_at = np.unique(np.linspace(0, snapshots.runs - 1, 1000).astype(int))
-    each = [points_of_kinds(snapshots, int(m), kinds) for m in looked_at]
-    means = np.array([points.mean(axis=0) for points in each if len(points)])
+    means = means_of_runs(snapshots, kinds)[looked_at]
+    means = means[~np.isnan(means).any(axis=1)]
     mean = means.mean(axis=0)
     spread = explored.positions.std(axis=0)
     error = means.std(axis=0, ddof=1) / np.sqrt(len(means)) if len(means) > 1 else 0.1 * spread

@@ -13,7 +13,8 @@ from sklearn.base import clone
 from trackless import _progress
 from trackless._errors import InputError
 from trackless.estimators.least_squares import LeastSquares
-from trackless.snapshots import Snapshots, concatenate
+from trackless.joining import concatenate
+from trackless.snapshots import Snapshots
 
 Array = NDArray[np.float64]
 BLOCKS = 120  # parts of the data that are fitted or held out together

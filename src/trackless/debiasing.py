@@ -29,6 +29,7 @@ from trackless.accumulation import accumulate
 from trackless.basis import Basis
 from trackless.intensity import Sigma
 from trackless.moments import MAX_BLOCKS, Moments
+from trackless.passing import surveyed
 from trackless.potentials import Potential, RadialPotential
 from trackless.residuals import Units
 from trackless.simulation import simulate
@@ -116,7 +117,7 @@ class Simulated:
         self.gap, self.duration = gap, float(times[-1] - times[0])
         _, frames, particles, _ = data.positions.shape
         self.runs = max(8, min(COPIES * data.runs, MOST_RUNS, MOST_POSITIONS // (frames * FINE * particles)))
-        low, high = data.positions.min(axis=(0, 1, 2)), data.positions.max(axis=(0, 1, 2))
+        low, high, _ = surveyed(data)
         middle, half = 0.5 * (low + high), 0.5 * (high - low)
         self.bounds = (middle - FAR * half, middle + FAR * half) if data.box is None else None
 

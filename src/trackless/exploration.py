@@ -15,15 +15,16 @@ from scipy.spatial import KDTree
 
 from trackless._errors import InputError
 from trackless.mixtures import Kinds
+from trackless.passing import frames_at, surveyed
 from trackless.snapshots import Snapshots
 from trackless.space import displacement, wrap
 
 Array = NDArray[np.float64]
 SAMPLE_PAIRS = 1_000_000
 SAMPLE_PARTICLES = 500  # at most this many particles of a sampled frame
+SAMPLE_TOGETHER = 1_000_000  # particles of sampled frames that are read together
 SAMPLE_FRAMES = 4000  # at most so many of them, where near pairs are rare
 GOLDEN = 0.6180339887498949  # multiples of it, without their whole parts, are spread evenly
-CHUNK = 1 << 22  # numbers looked at together
 
 
 class Exploration:
@@ -36,7 +37,7 @@ class Exploration:
     """
 
     def __init__(self, snapshots: Snapshots) -> None:
-        self.lower, self.upper = _bounds(snapshots)
+        self.lower, self.upper, _ = surveyed(snapshots)
         if not (np.isfinite(self.lower).all() and np.isfinite(self.upper).all()):
             snapshots.check_finite()
             raise InputError("positions: there is no particle in any snapshot")
@@ -63,13 +64,15 @@ class Exploration:
         if kinds not in self._of_kinds:
             own = copy(self)
             own._kinds, own._of_kinds = kinds, {}
-            vars(own).pop("_sample", None)
             vars(own).pop("distances", None)
             self._of_kinds[kinds] = own
         return self._of_kinds[kinds]
 
-    @cached_property
+    @property
     def _sample(self) -> tuple[Array, Array]:
+        return self._snapshots.remembered(f"sample of {self._kinds}", self._drawn)
+
+    def _drawn(self) -> tuple[Array, Array]:
         positions, displacements = [], []
         for stacks in _sampled_stacks(self._snapshots, self._kinds):
             first, last = stacks[0], stacks[-1]
@@ -109,8 +112,7 @@ class Exploration:
         """Sampled pair distances below a cutoff, (Q,): of all particles, where ``distances`` are of a part of many."""
         found, count = [], 0
         box, kinds = self._snapshots.box, self._kinds
-        for run, index in _sampled_frames(self._snapshots):
-            points = np.asarray(self._snapshots.frame(run, index), dtype=np.float64)
+        for run, index, points in _sampled_frames(self._snapshots):
             pairs = KDTree(wrap(points, box), boxsize=box).query_pairs(cutoff, output_type="ndarray")
             if kinds:
                 pair_of = np.sort(self._snapshots.species_of(run, index)[pairs], axis=1)
@@ -149,31 +151,27 @@ def explore(snapshots: Snapshots) -> Exploration:
     return Exploration(snapshots)
 
 
-def _bounds(snapshots: Snapshots) -> tuple[Array, Array]:
-    lower, upper = np.full(snapshots.dim, np.inf), np.full(snapshots.dim, -np.inf)
-    if snapshots.regular:
-        array = snapshots.positions
-        step = max(1, CHUNK // max(1, array[0].size))
-        parts = (array[m : m + step].reshape(-1, snapshots.dim) for m in range(0, len(array), step))
-    else:
-        lengths = [len(snapshots.times_of(m)) for m in range(snapshots.runs)]
-        parts = (snapshots.points_of(m, 0, lengths[m] - 1) for m in range(snapshots.runs))
-    for points in parts:
-        if len(points):
-            # minimum and maximum hand NaN on, so this is the check for finite positions as well
-            lower = np.minimum(lower, points.min(axis=0))
-            upper = np.maximum(upper, points.max(axis=0))
-    return lower, upper
-
-
-def _sampled_frames(snapshots: Snapshots) -> Iterator[tuple[int, int]]:
-    """Runs and indices of snapshots that are spread evenly, as many as there may be use for."""
-    lengths = np.array([len(snapshots.times_of(m)) for m in range(snapshots.runs)])
+def _sampled_frames(snapshots: Snapshots) -> Iterator[tuple[int, int, Array]]:
+    """Runs, indices and positions of snapshots that are spread evenly, as many as there may be use for."""
+    lengths = _lengths(snapshots)
     ends = np.cumsum(lengths)
-    for k in range(min(int(ends[-1]), SAMPLE_FRAMES)):
-        place = int(k * GOLDEN % 1.0 * ends[-1])
-        run = int(np.searchsorted(ends, place, side="right"))
-        yield run, place - int(ends[run] - lengths[run])
+    places = (np.arange(min(int(ends[-1]), SAMPLE_FRAMES)) * GOLDEN % 1.0 * ends[-1]).astype(np.int64)
+    runs = np.searchsorted(ends, places, side="right")
+    frames = places - (ends - lengths)[runs]
+    each = max(1, SAMPLE_TOGETHER // max(1, int(np.max(snapshots.counts_of(0)))))
+    for k in range(0, len(places), each):
+        some = slice(k, k + each)
+        for run, index, points in zip(
+            runs[some], frames[some], frames_at(snapshots, runs[some], frames[some]), strict=True
+        ):
+            yield int(run), int(index), np.asarray(points, dtype=np.float64)
+
+
+def _lengths(snapshots: Snapshots) -> NDArray[np.int64]:
+    """Number of snapshots of each run."""
+    if snapshots.regular:
+        return np.full(snapshots.runs, len(snapshots.times))
+    return np.array([len(snapshots.times_of(m)) for m in range(snapshots.runs)])
 
 
 def _sampled_stacks(snapshots: Snapshots, kinds: Kinds) -> Iterator[list[Array]]:
@@ -183,7 +181,7 @@ def _sampled_stacks(snapshots: Snapshots, kinds: Kinds) -> Iterator[list[Array]]
     """
     typical = max(2, min(int(np.max(snapshots.counts_of(0))), SAMPLE_PARTICLES))
     wanted = max(1, SAMPLE_PAIRS // (typical * (typical - 1) // 2))
-    lengths = np.array([len(snapshots.times_of(m)) for m in range(snapshots.runs)])
+    lengths = _lengths(snapshots)
     ends = np.cumsum(lengths)
     total = int(ends[-1])
     if wanted >= total:
@@ -193,12 +191,11 @@ def _sampled_stacks(snapshots: Snapshots, kinds: Kinds) -> Iterator[list[Array]]
     runs = np.searchsorted(ends, chosen, side="right")
     frames = chosen - (ends - lengths)[runs]
     if snapshots.regular:
-        array = snapshots.positions
         for parts, alike in _alike(snapshots, runs, frames, kinds):
             thins = [max(1, -(-(part.stop - part.start) // SAMPLE_PARTICLES)) for part in parts]
             for first in range(0, len(alike), 4096):
                 chosen = alike[first : first + 4096]
-                stack = np.asarray(array[runs[chosen], frames[chosen]], dtype=np.float64)
+                stack = np.asarray(frames_at(snapshots, runs[chosen], frames[chosen]), dtype=np.float64)
                 yield [stack[:, part][:, ::thin] for part, thin in zip(parts, thins, strict=True)]
     else:
         for m, index in zip(runs.tolist(), frames.tolist(), strict=True):
@@ -227,16 +224,6 @@ def _parts(snapshots: Snapshots, counts: NDArray[np.int64], kinds: Kinds) -> lis
     ends = np.concatenate([[0], np.cumsum(counts)]).tolist()
     places = [(snapshots.species or ()).index(kind) for kind in dict.fromkeys(kinds)]
     return [slice(ends[place], ends[place + 1]) for place in places]
-
-
-def points_of_kinds(snapshots: Snapshots, run: int, kinds: Kinds) -> Array:
-    """All positions of one run, of one kind or (with ()) of all: (particles in all frames, dim)."""
-    counts = snapshots.species_counts_of(run)
-    points = snapshots.points_of(run, 0, len(counts) - 1)
-    if not kinds:
-        return points
-    own = [name in kinds for name in snapshots.species or ()]
-    return points[np.repeat(np.tile(own, len(counts)), counts.ravel())]
 
 
 def radial_density(sample: ArrayLike, grid: ArrayLike, bandwidth: float = 0.15) -> Array:

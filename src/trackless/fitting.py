@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -30,6 +31,7 @@ from trackless.pieces import usual_length
 from trackless.prospects import prospect
 from trackless.radial_splines import RadialSplines
 from trackless.resolution import resolved_part
+from trackless.scale import using
 from trackless.snapshots import Snapshots
 from trackless.spacing import spacing
 from trackless.wording import rounded
@@ -87,6 +89,8 @@ def fit(
     detection: float = 1.0,
     position_error: float = 0.0,
     max_gap: float | Literal["auto"] | None = "auto",
+    client: Any = None,
+    checkpoint: str | Path | None = None,
 ) -> SelfTest:
     """Learn V and Phi with error bars, without a basis, a strength of regularisation or a truth to choose.
 
@@ -122,6 +126,10 @@ def fit(
     max_gap : "auto", float or None
         Runs are split where an interval is longer, instead of integrating over it; None never splits. "auto" is three
         times the usual interval, where intervals are nearly regular otherwise (see ``Snapshots.gaps``).
+    client : dask.distributed.Client, optional
+        Let the workers of a cluster go over the data.
+    checkpoint : path, optional
+        A folder for what would be lost if the work were interrupted; the same call goes on from there.
 
     Returns
     -------
@@ -140,8 +148,31 @@ def fit(
     >>> fitted.findings_.residual_test.passed
     True
     """
+    settings = {name: value for name, value in locals().items() if name not in ("snapshots", "client", "checkpoint")}
     if not isinstance(snapshots, Snapshots):
         raise InputError(f"fit: expected Snapshots, got {type(snapshots).__name__}; wrap arrays in tl.Snapshots")
+    with using(client, checkpoint, {"data": snapshots, "settings": settings}):
+        return _fitted(snapshots, **settings)
+
+
+def _fitted(
+    snapshots: Snapshots,
+    sigma: float | Sequence[float] | str | None,
+    external: Wanted,
+    interaction: Wanted,
+    coupling: str,
+    cutoff: float | None,
+    center: Center | Literal["auto"],
+    quadrature: str,
+    resolve: str | None,
+    dynamics: str,
+    debias: bool,
+    window: Any,
+    exclude_below: float | None,
+    detection: float,
+    position_error: float,
+    max_gap: float | Literal["auto"] | None,
+) -> SelfTest:
     check_setting(sigma, snapshots.dim)
     external, interaction = as_basis(external), as_basis(interaction)
     for name, wanted in (("external", external), ("interaction", interaction)):

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from trackless import _memory
 from trackless._errors import InputError
 from trackless.basis import Basis
 from trackless.coupling import coupling_factor
@@ -27,6 +28,7 @@ from trackless.quadrature import ORDERS, RULES, STRIDES, rule_named
 
 Array = NDArray[np.float64]
 MEMORY = 512_000_000  # bytes that the blocks of one Moments may take
+MOST_BYTES = 2_000_000_000  # moments of one block may not be larger
 MAX_BLOCKS = 1024
 
 
@@ -353,10 +355,21 @@ def pair_rule(followed: bool) -> tuple[int, int]:
 
 def bounded_blocks(wanted: int, size: int, pair_size: int, windows: int, asked: int | None = None) -> int:
     """How many blocks fit into the memory bound, at most ``wanted`` and (if given) ``asked``."""
-    limit = max(1, min(wanted, MEMORY // block_bytes(size, pair_size, windows)))
+    limit = max(1, min(wanted, _memory.for_moments(MEMORY) // block_bytes(size, pair_size, windows)))
     return min(limit, MAX_BLOCKS if asked is None else asked)
 
 
 def block_bytes(size: int, pair_size: int, windows: int) -> int:
     """Memory that the moments of one block take, about."""
     return 8 * windows * (len(RULES) * len(STRIDES) * (size**2 + size + 1) + pair_size**2)
+
+
+def check_one_block(size: int, pair_size: int, windows: int) -> None:
+    """Refuse moments that do not fit into memory even in a single block."""
+    one, most = block_bytes(size, pair_size, windows), _memory.for_moments(MOST_BYTES)
+    if one > most:
+        raise InputError(
+            f"{size} functions in {windows} windows need {_memory.in_words(one)} of moments, "
+            f"and {_memory.in_words(most)} are for them; use fewer functions"
+            + (", or allow more memory (memory=, --memory)" if _memory.get_memory() is not None else "")
+        )

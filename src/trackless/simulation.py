@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trackless import _progress, _threads
+from trackless import _threads
 from trackless._errors import InputError
 from trackless._kernels.neighbours import MANY
 from trackless._kernels.simulation import simulate_batch
 from trackless.composition import ForKernel, counts_of, kinds_for_kernel, species_of
 from trackless.intensity import checked_sigma
+from trackless.passes import mapped
+from trackless.scale import using
 from trackless.slopes import slope_table
 from trackless.snapshots import Snapshots
 from trackless.space import checked_box, side_lengths
@@ -38,6 +40,7 @@ def simulate(
     box: float | tuple[float, ...] | None = None,
     coupling: str | None = None,
     seed: int = 0,
+    client: Any = None,
 ) -> Snapshots:
     """Simulate dX_i = -grad V(X_i) dt - (1/N) sum_j grad Phi(X_i - X_j) dt + sigma dW_i.
 
@@ -71,6 +74,8 @@ def simulate(
         By default that of a fitted estimator, "mean" for a model.
     seed : int
         The same seed gives the same data on any number of threads; more runs continue the sequence.
+    client : dask.distributed.Client, optional
+        Let the workers of a cluster do it; the paths are the same.
 
     Returns
     -------
@@ -104,9 +109,7 @@ def simulate(
         counts = (total,)
     elif sum(counts) != total:
         raise InputError(f"initial: expected positions of {sum(counts)} particles ({counts} of each kind), got {total}")
-    positions = np.empty((runs, observations, total, dim))
     batch = 1 if accurate or total >= MANY else LOCKSTEP
-    batches = [slice(m, min(m + batch, runs)) for m in range(0, runs, batch)]
     lengths, scale = side_lengths(sides, dim), 1.0 / total if coupling == "mean" else 1.0
     reach = _reach(initial, start) + 4 * sigma * np.sqrt(duration)
     tables = kinds_for_kernel(
@@ -114,12 +117,15 @@ def simulate(
         sigma, scale,
     )  # fmt: skip
     advance = partial(
-        _advance, start=start, out=positions, seeds=_seeds(seed, runs), tables=tables, lengths=lengths,
-        sigma=intensities, scale=scale, step=step, substeps=substeps, labeled=labeled, accurate=bool(accurate),
+        _advance, batch=batch, observations=observations, tables=tables, lengths=lengths, sigma=intensities,
+        scale=scale, step=step, substeps=substeps, labeled=labeled, accurate=bool(accurate),
     )  # fmt: skip
-    groups = [batches[g : g + GROUP] for g in range(0, len(batches), GROUP)]
-    for group in _progress.track(groups, "simulating", len(groups)):
-        _threads.run(advance, group)
+    positions, seeds = np.empty((runs, observations, total, dim)), _seeds(seed, runs)
+    firsts = range(0, runs, batch * GROUP)
+    groups = [_Group(m, start[m : m + batch * GROUP], seeds[:, m : m + batch * GROUP]) for m in firsts]
+    with using(client):
+        for group, paths in zip(groups, mapped(advance, groups, "simulating"), strict=True):
+            positions[group.first : group.first + len(paths)] = paths
     kinds = np.repeat(species, counts) if species else None
     return Snapshots(positions, np.arange(observations) * observe_every, sides, labeled, kinds)
 
@@ -219,11 +225,20 @@ def _seeds(seed: int, runs: int) -> NDArray[np.uint64]:
     return np.stack(words).astype(np.uint64).reshape(2, runs, 4)
 
 
+class _Group(NamedTuple):
+    """Runs that are handed to the threads, or to a worker of a cluster, together."""
+
+    first: int
+    start: Array
+    """(runs, particles, dim)"""
+    seeds: NDArray[np.uint64]
+    """(2, runs, 4)"""
+
+
 def _advance(
-    batch: slice,
-    start: Array,
-    out: Array,
-    seeds: NDArray[np.uint64],
+    group: _Group,
+    batch: int,
+    observations: int,
     tables: ForKernel,
     lengths: Array,
     sigma: Array,
@@ -232,14 +247,22 @@ def _advance(
     substeps: int,
     labeled: bool,
     accurate: bool,
-) -> None:
-    """Simulate one batch of runs into ``out``."""
-    noise, mixing = seeds[:, batch].copy()
-    inside = simulate_batch(
-        start[batch], noise, mixing, *tables, lengths, sigma, scale, step, substeps, labeled, accurate, out[batch]
-    )  # fmt: skip
-    if not inside or not np.isfinite(out[batch]).all():
-        raise InputError(
-            f"the simulation blew up in runs {batch.start} to {batch.stop - 1}: step={step:g} is too large for these "
-            "forces; use a smaller step or accurate=True"
-        )
+) -> Array:
+    """Paths of a group of runs, (runs, observations, particles, dim), in batches of some that advance together."""
+    runs = len(group.start)
+    out = np.empty((runs, observations, *group.start.shape[1:]))
+
+    def advance(part: slice) -> None:
+        noise, mixing = group.seeds[:, part].copy()
+        inside = simulate_batch(
+            group.start[part], noise, mixing, *tables, lengths, sigma, scale, step, substeps, labeled, accurate,
+            out[part],
+        )  # fmt: skip
+        if not inside or not np.isfinite(out[part]).all():
+            raise InputError(
+                f"the simulation blew up in runs {group.first + part.start} to {group.first + part.stop - 1}: "
+                f"step={step:g} is too large for these forces; use a smaller step or accurate=True"
+            )
+
+    _threads.run(advance, [slice(m, min(m + batch, runs)) for m in range(0, runs, batch)])
+    return out

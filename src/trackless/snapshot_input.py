@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trackless._errors import InputError
+from trackless.stored import StoredRun
 
 
 class Clock(NamedTuple):
@@ -69,14 +70,14 @@ def _frames_of(run: Any, m: int) -> Iterator[NDArray[Any]]:
 
 
 def ragged(positions: Any, times: Any) -> tuple[list[Any], list[NDArray[np.float64]]]:
-    """Runs, each a tuple of frames (particles, dim), and the times of each."""
+    """Runs, each a tuple of frames (particles, dim) or left in a file, and the times of each."""
     for name, value in (("positions", positions), ("times", times)):
         if not hasattr(value, "__iter__") or isinstance(value, str):
             raise InputError(f"{name}: expected an array or one array per run, got {value!r}")
-    runs = [tuple(_frames_of(run, m)) for m, run in enumerate(positions)]
-    if not runs or any(not run for run in runs):
+    runs = [run if isinstance(run, StoredRun) else tuple(_frames_of(run, m)) for m, run in enumerate(positions)]
+    if not runs or any(not len(run) for run in runs):
         raise InputError("positions: there is no run, or one without frames")
-    dims = {frame.shape[1] for run in runs for frame in run}
+    dims = {d for run in runs for d in ([run.dim] if isinstance(run, StoredRun) else {f.shape[1] for f in run})}
     if len(dims) != 1:
         raise InputError(f"positions: frames disagree about the dimension: {sorted(dims)}")
     shared = np.ndim(times[0]) == 0 if len(times) else True

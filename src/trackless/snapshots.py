@@ -1,9 +1,9 @@
-"""Snapshots: an unlabeled data set, regular or ragged, in memory or memory-mapped."""
+"""Snapshots: an unlabeled data set, regular or ragged, in memory, memory-mapped or left in files."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from trackless._errors import InputError
 from trackless.snapshot_input import checked_times, clock, floating, ragged
 from trackless.space import Box, checked_box
-from trackless.species import Species, joined, sorted_array, sorted_runs
+from trackless.species import Species, sorted_array, sorted_runs
+from trackless.stored import StoredArray, StoredRun
 from trackless.wording import plural
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class Snapshots:
     """Positions of particles at given times, in one or many independent runs.
 
     Immutable: methods return new objects that share memory with this one where they can. A memory-mapped array
-    is used as it is and read in pieces.
+    is used as it is and read in pieces; so are positions that :func:`trackless.read` left in files.
 
     Parameters
     ----------
@@ -68,9 +69,11 @@ class Snapshots:
     ) -> None:
         times = clock(times, dt)
         self._labeled = bool(labeled)
+        self._found: dict[str, Any] = {}
         self._species: Species | None = species if isinstance(species, Species) else None
-        if isinstance(positions, np.ndarray) and positions.dtype != object:
-            self._array = floating(positions, "positions")
+        self._array: Any = None
+        if isinstance(positions, StoredArray) or (isinstance(positions, np.ndarray) and positions.dtype != object):
+            self._array = positions if isinstance(positions, StoredArray) else floating(positions, "positions")
             if self._array.ndim != 4:
                 raise InputError(
                     f"positions: expected shape (runs, times, particles, dim), got {self._array.shape}; "
@@ -82,7 +85,6 @@ class Snapshots:
             if 0 in self._array.shape:
                 raise InputError(f"positions: shape {self._array.shape} holds no particles")
         else:
-            self._array = None
             self._runs, self._times = ragged(positions, times)  # type: ignore[arg-type]
             self._dim = self._runs[0][0].shape[1]
         self._box = checked_box(box, self._dim)
@@ -94,7 +96,8 @@ class Snapshots:
     def _sort_by(self, species: Any) -> None:
         if self._array is not None:
             self._array, self._species = sorted_array(self._array, species, self._labeled)
-            self._array.flags.writeable = False
+            if isinstance(self._array, np.ndarray):
+                self._array.flags.writeable = False
         else:
             self._runs, self._species = sorted_runs(self._runs or [], species, self._labeled)
 
@@ -107,10 +110,26 @@ class Snapshots:
 
     @property
     def positions(self) -> Any:
-        """Array (runs, times, particles, dim), or a list of runs, each a list of frames (particles, dim)."""
+        """Array (runs, times, particles, dim), or a list of runs, each a list of frames (particles, dim).
+
+        Where they were left in files they are read when a part of them is asked for.
+        """
         if self._array is not None:
             return self._array
-        return [list(run) for run in self._runs or ()]
+        return [run if isinstance(run, StoredRun) else list(run) for run in self._runs or ()]
+
+    @property
+    def in_files(self) -> bool:
+        """Whether positions were left in files, at least in part."""
+        runs = [self._array] if self._array is not None else self._runs or ()
+        return any(isinstance(run, (StoredArray, StoredRun)) for run in runs)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all positions, wherever they are (about, of ragged ones)."""
+        if self._array is not None:
+            return self._array.nbytes
+        return 8 * self._dim * sum(int(self.counts_of(m).sum()) for m in range(self.runs))
 
     @property
     def times(self) -> Any:
@@ -140,7 +159,7 @@ class Snapshots:
     @property
     def constant_count(self) -> bool:
         """Whether the number of particles stays the same within every run."""
-        return self._array is not None or all(len({len(f) for f in run}) == 1 for run in self._runs or ())
+        return self._array is not None or all(len(set(self.counts_of(m).tolist())) == 1 for m in range(self.runs))
 
     @property
     def frames(self) -> int:
@@ -158,7 +177,8 @@ class Snapshots:
         if self._array is not None:
             return np.full(self._array.shape[1], self._array.shape[2], dtype=np.int64)
         assert self._runs is not None
-        return np.array([len(frame) for frame in self._runs[run]], dtype=np.int64)
+        frames = self._runs[run]
+        return frames.counts if isinstance(frames, StoredRun) else np.array([len(f) for f in frames], dtype=np.int64)
 
     def usual_counts(self, run: int) -> tuple[float, float]:
         """Mean number of particles, and of ordered pairs of them, in the frames of one run.
@@ -193,7 +213,39 @@ class Snapshots:
         if self._array is not None:
             return self._array[run, first : last + 1].reshape(-1, self._dim)
         assert self._runs is not None
-        return np.concatenate(self._runs[run][first : last + 1])
+        frames = self._runs[run]
+        return frames.points(first, last) if isinstance(frames, StoredRun) else np.concatenate(frames[first : last + 1])
+
+    def points_of_runs(self, runs: range, first: int, last: int) -> NDArray[Any]:
+        """The same of consecutive runs, one after the other."""
+        if self._array is None or len(runs) == 1:
+            each = [self.points_of(m, first, last) for m in runs]
+            return each[0] if len(each) == 1 else np.concatenate(each)
+        if isinstance(self._array, StoredArray):
+            return self._array.of_runs(runs, first, last).reshape(-1, self._dim)
+        return self._array[runs.start : runs.stop, first : last + 1].reshape(-1, self._dim)
+
+    def fetch(self, runs: range, first: int, last: int) -> None:
+        """Read such frames in the background, if they are in files: they will be needed soon."""
+        if isinstance(self._array, StoredArray):
+            self._array.fetch(runs, first, last)
+        for run in runs if self._array is None else ():
+            if isinstance(frames := (self._runs or ())[run], StoredRun):
+                frames.fetch(first, last)
+
+    def groups(self) -> Iterable[tuple[range, tuple[int, ...]]]:
+        """Runs that have the same times, and frames at which they are best cut, as they lie in files."""
+        if isinstance(self._array, StoredArray):
+            return self._array.groups()
+        return [
+            (runs, ()) for runs in ([range(self.runs)] if self.regular else (range(m, m + 1) for m in range(self.runs)))
+        ]
+
+    def run_of(self, run: int) -> Any:
+        """The frames of one run: an array, a sequence of arrays (particles, dim), or what stands for them in a file."""
+        if self._array is not None:
+            return self._array.run(run) if isinstance(self._array, StoredArray) else self._array[run]
+        return (self._runs or ())[run]
 
     def frame(self, run: int, index: int) -> NDArray[Any]:
         """Positions of one snapshot, (particles, dim)."""
@@ -283,8 +335,9 @@ class Snapshots:
         """A copy with the particles of every snapshot permuted at random (within their kinds): labels are gone."""
         generator = np.random.default_rng(seed)
         if self._array is not None and self._species is None:
-            mixed = generator.permuted(np.broadcast_to(np.arange(self._array.shape[2]), self._array.shape[:3]), axis=-1)
-            return Snapshots(np.take_along_axis(self._array, mixed[..., None], axis=2), self._times, self._box)
+            array = np.asarray(self._array)
+            mixed = generator.permuted(np.broadcast_to(np.arange(array.shape[2]), array.shape[:3]), axis=-1)
+            return Snapshots(np.take_along_axis(array, mixed[..., None], axis=2), self._times, self._box)
         mixed_runs = [
             [
                 np.concatenate([generator.permutation(kind) for kind in np.split(self.frame(m, i), np.cumsum(n)[:-1])])
@@ -304,21 +357,20 @@ class Snapshots:
                 digest.update(np.ascontiguousarray(self.frame(run, index), dtype=np.float64).tobytes())
         return digest.hexdigest()
 
-    def check_finite(self, chunk: int = 1 << 22) -> None:
+    def check_finite(self) -> None:
         """Raise an error that names run, frame and particle if a position is NaN or infinite."""
-        for run in range(self.runs):
-            counts = self.counts_of(run)
-            step = max(1, chunk // max(1, int(counts.max()) * self._dim))
-            for first in range(0, len(counts), step):
-                points = self.points_of(run, first, min(first + step, len(counts)) - 1)
-                if not np.isfinite(points).all():
-                    row = int(np.argmax(~np.isfinite(points).all(axis=1)))
-                    offset = np.concatenate([[0], np.cumsum(counts[first : first + step])])
-                    frame = int(np.searchsorted(offset, row, side="right")) - 1
-                    raise InputError(
-                        f"positions: {points[row].tolist()} at run {run}, frame {first + frame}, "
-                        f"particle {row - int(offset[frame])} is not finite; remove or repair it"
-                    )
+        from trackless.passing import check_finite  # which knows Snapshots
+
+        check_finite(self)
+
+    def remembered(self, what: str, found: Callable[[], Any]) -> Any:
+        """What looking at the data found before; or else what it finds now, kept, for data do not change."""
+        if what not in self._found:
+            self._found[what] = found()
+        return self._found[what]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_found": {}}
 
     def _select(self, chosen: Any) -> Snapshots:
         if self._array is not None:
@@ -339,29 +391,9 @@ class Snapshots:
             (m, (0, len(self.times_of(m)), 1)) for m in range(self.runs)
         ]:
             return self
-        runs = self._array if self._array is not None else self._runs
-        assert runs is not None
         species = self._species.selected(list(parts)) if self._species is not None else None
-        return self._like([runs[m][part] for m, part in parts], [self.times_of(m)[part] for m, part in parts], species)
+        times = [self.times_of(m)[part] for m, part in parts]
+        return self._like([self.run_of(m)[part] for m, part in parts], times, species)
 
     def _like(self, positions: Any, times: Any, species: Species | None) -> Snapshots:
         return Snapshots(positions, times, self._box, self._labeled, species)
-
-
-def concatenate(parts: Sequence[Snapshots]) -> Snapshots:
-    """All runs of several data sets as one (copies if they are regular and alike, ragged otherwise)."""
-    if not parts:
-        raise InputError("concatenate: no data sets given")
-    if any(part.box != parts[0].box or part.dim != parts[0].dim for part in parts):
-        raise InputError("concatenate: the data sets differ in box or dimension")
-    if any(part.species != parts[0].species for part in parts):
-        raise InputError("concatenate: the data sets differ in their species")
-    labeled = all(part.labeled for part in parts)
-    first, species = parts[0], joined([part._species for part in parts], [part.runs for part in parts])
-    if all(p.regular and np.array_equal(p.times, first.times) for p in parts) and (
-        len({p.positions.shape[2] for p in parts}) == 1
-    ):
-        return Snapshots(np.concatenate([p.positions for p in parts]), first.times, first.box, labeled, species)
-    runs = [[part.frame(m, i) for i in range(len(part.times_of(m)))] for part in parts for m in range(part.runs)]
-    times = [part.times_of(m) for part in parts for m in range(part.runs)]
-    return Snapshots(runs, times, first.box, labeled, species)

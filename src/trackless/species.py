@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trackless._errors import InputError
+from trackless.stored import StoredArray, StoredRun
 
 Counts = NDArray[np.int64]
 
@@ -60,7 +61,7 @@ def joined(parts: list[Species | None], runs: list[int]) -> Species | None:
     return Species(known[0].names, tuple(counts), False)
 
 
-def sorted_array(positions: NDArray[Any], species: Any, labeled: bool) -> tuple[NDArray[Any], Species]:
+def sorted_array(positions: Any, species: Any, labeled: bool) -> tuple[Any, Species]:
     """A regular data set (runs, times, particles, dim) with the particles of every snapshot sorted by kind.
 
     ``species`` has a name or number per particle: (particles,), or (runs, times, particles).
@@ -79,14 +80,16 @@ def sorted_array(positions: NDArray[Any], species: Any, labeled: bool) -> tuple[
     order = np.argsort(numbers, axis=-1, kind="stable")
     if numbers.ndim == 1:
         if (np.diff(order) < 0).any():
-            positions = positions[:, :, order]
+            in_file = isinstance(positions, StoredArray)
+            positions = positions.with_order(order) if in_file else positions[:, :, order]
         counts = np.bincount(numbers, minlength=len(names)).astype(np.int64)
         return positions, Species(tuple(names.tolist()), (np.broadcast_to(counts, (times, len(names))),), True)
     if labeled and (order != order[:, :1]).any():
         raise InputError("labeled=True: a particle changes its species, so labels cannot be right")
-    sorted_positions = np.take_along_axis(positions, order[..., None], axis=2)
-    counts = (numbers[..., None] == np.arange(len(names))).sum(axis=2)
-    return sorted_positions, Species(tuple(names.tolist()), tuple(counts.astype(np.int64)), False)
+    if (np.diff(order, axis=-1) < 0).any():
+        positions = np.take_along_axis(np.asarray(positions), order[..., None], axis=2)
+    counts = np.stack([(numbers == k).sum(axis=2) for k in range(len(names))], axis=-1)
+    return positions, Species(tuple(names.tolist()), tuple(counts.astype(np.int64)), False)
 
 
 def sorted_runs(runs: list[tuple[Any, ...]], species: Any, labeled: bool) -> tuple[list[tuple[Any, ...]], Species]:
@@ -100,7 +103,8 @@ def sorted_runs(runs: list[tuple[Any, ...]], species: Any, labeled: bool) -> tup
         orders = [np.argsort(k, kind="stable") for k in of_run]
         if labeled and any((order != orders[0]).any() for order in orders):
             raise InputError(f"labeled=True: a particle of run {m} changes its species, so labels cannot be right")
-        sorted_.append(tuple(frame[order] for frame, order in zip(run, orders, strict=True)))
+        in_order = isinstance(run, StoredRun) and all((np.diff(order) > 0).all() for order in orders)
+        sorted_.append(run if in_order else tuple(frame[order] for frame, order in zip(run, orders, strict=True)))
         counts.append(np.array([(k[:, None] == names).sum(axis=0) for k in of_run], dtype=np.int64))
     return sorted_, Species(tuple(names.tolist()), tuple(counts), False)
 

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trackless import _progress, _threads
 from trackless._errors import InputError
 from trackless._kernels.energies import energy_series
 from trackless._kernels.transitions import transition_task
@@ -23,9 +22,11 @@ from trackless.accumulation import FEW_BLOCKS
 from trackless.balance import Balance, Tests, collected, tests_for
 from trackless.basis import Basis, families_of
 from trackless.bumps import bumps_for
+from trackless.excerpts import Source
 from trackless.exploration import Exploration, explore
 from trackless.moments import Moments
-from trackless.pieces import Task, batches, block_cuts, loaded, tasks
+from trackless.passes import add_up
+from trackless.pieces import Batches, Task, block_cuts, loaded
 from trackless.potentials import RadialPotential
 from trackless.quadrature import RULES, STRIDES
 from trackless.radial_splines import RadialSplines
@@ -77,8 +78,8 @@ class Transitions:
         """Find the covariance of what is not linear in the noise, on a part of the data."""
         part = self.snapshots[: max(1, LOOKED_AT // len(self.snapshots.times_of(0)))]
         cuts = block_cuts(part.runs, min(part.runs, FEW_BLOCKS))
-        found = [sums[3] for _, sums in self._pass(part, cuts, coef)]
-        mean = np.sum(found, axis=0) / sum(len(part.times_of(m)) - 1 for m in range(part.runs))
+        found = self._pass(part, cuts, coef)["rough"]
+        mean = found / sum(len(part.times_of(m)) - 1 for m in range(part.runs))
         mean = np.tril(mean) + np.tril(mean, -1).T
         sizes, vectors = np.linalg.eigh(mean)
         self.rough = (vectors * np.maximum(sizes, 1e-6 * sizes.max())) @ vectors.T
@@ -86,15 +87,12 @@ class Transitions:
     def linearised(self, coef: Array) -> Moments:
         """Normal equations, at some coefficients (K,), as moments whose rules and strides are all the same."""
         moments = self.moments
-        shape = (moments.blocks, moments.windows)
-        size = moments.size
-        matrix, vector, weight = np.zeros((*shape, size, size)), np.zeros((*shape, size)), np.zeros(shape)
-        cuts = np.concatenate([[0], np.cumsum(moments.runs)])
-        for task, (own, slope, particles, _) in self._pass(self.snapshots, cuts, coef):
-            own = self.sigma**2 * (np.tril(own) + np.tril(own, -1).T)
-            matrix[task.slot] += own
-            vector[task.slot] += own @ coef - self.sigma**2 * slope
-            weight[task.slot] += self.gap * particles
+        shape, size = (moments.blocks, moments.windows), moments.size
+        found = self._pass(self.snapshots, np.concatenate([[0], np.cumsum(moments.runs)]), coef)
+        lower = self.sigma**2 * np.tril(found["matrix"])
+        matrix = lower + np.swapaxes(np.tril(lower, -1), -1, -2)
+        vector = matrix @ coef - self.sigma**2 * found["slope"]
+        weight = self.gap * found["particles"]
         rules = (*shape, len(STRIDES), len(RULES))
         return Moments(
             external=moments.external,
@@ -125,19 +123,46 @@ class Transitions:
             sides.append(vector - matrix @ coef)
         return (sides[0] - sides[1]) / (2 * NEARBY * self.sigma**2)
 
-    def _pass(self, snapshots: Snapshots, cuts: NDArray[np.int64], coef: Array) -> Any:
-        work = list(batches(tasks(snapshots, cuts, self.moments.windows)))
-        of_task = partial(self._sums, snapshots=snapshots, coef=np.ascontiguousarray(coef))
-        for batch in _progress.track(work, "stepping", len(work)):
-            yield from zip(batch, _threads.each(of_task, batch), strict=True)
-
-    def _sums(self, task: Task, snapshots: Snapshots, coef: Array) -> tuple[Array, Array, float, Array]:
-        steps = _steps_of(task, snapshots, self.moments.coupling)
-        matrix, vector, rough = transition_task(
-            steps.before, steps.after, steps.starts, self.gap, steps.scales, side_lengths(snapshots.box, snapshots.dim),
-            self.forces, self.tests, self.smooth, coef, self.sigma, self.rough,
+    def _pass(self, snapshots: Snapshots, cuts: NDArray[np.int64], coef: Array) -> dict[str, Array]:
+        """Sums of all steps: per block and window, and of how rough test energies are."""
+        shape, size = (len(cuts) - 1, self.moments.windows), len(coef)
+        totals = {
+            "matrix": np.zeros((*shape, size, size)), "slope": np.zeros((*shape, size)), "particles": np.zeros(shape),
+            "rough": np.zeros_like(self.rough),
+        }  # fmt: skip
+        plan = _Plan(
+            self.moments.coupling, self.gap, self.forces, self.tests, self.smooth, np.ascontiguousarray(coef),
+            self.sigma, self.rough,
         )  # fmt: skip
-        return matrix, vector, float(steps.counts.sum()), rough
+        work = Batches(snapshots, cuts, self.moments.windows)
+        add_up(work, partial(_sums, plan=plan), snapshots, totals, "stepping", _place)
+        return totals
+
+
+def _place(name: str, task: Task) -> Any:
+    return () if name == "rough" else task.slot
+
+
+class _Plan(NamedTuple):
+    """What a task needs besides its place."""
+
+    coupling: str
+    gap: float
+    forces: Families
+    tests: Families
+    smooth: Families
+    coef: Array
+    sigma: float
+    rough: Array
+
+
+def _sums(task: Task, snapshots: Source, plan: _Plan) -> dict[str, Any]:
+    steps = _steps_of(task, snapshots, plan.coupling)
+    matrix, slope, rough = transition_task(
+        steps.before, steps.after, steps.starts, plan.gap, steps.scales, side_lengths(snapshots.box, snapshots.dim),
+        plan.forces, plan.tests, plan.smooth, plan.coef, plan.sigma, plan.rough,
+    )  # fmt: skip
+    return {"matrix": matrix, "slope": slope, "particles": float(steps.counts.sum()), "rough": rough}
 
 
 class _Steps(NamedTuple):
@@ -150,13 +175,14 @@ class _Steps(NamedTuple):
     scales: Array
 
 
-def _steps_of(task: Task, snapshots: Snapshots, coupling: str) -> _Steps:
+def _steps_of(task: Task, snapshots: Source, coupling: str) -> _Steps:
     points, starts, counts, scales = loaded(task, snapshots, coupling, further=0 if task.piece.closes else 1)
     runs, frames = counts.shape
     every = np.arange(runs * frames).reshape(runs, frames)
     first, next_ = every[:, :-1].ravel(), every[:, 1:].ravel()
     rows = [
-        np.concatenate([np.arange(starts[s, 0], starts[s, -1]) for s in chosen]) for chosen in (first, next_)
+        np.concatenate([np.arange(0), *(np.arange(starts[s, 0], starts[s, -1]) for s in chosen)])
+        for chosen in (first, next_)
     ]  # fmt: skip
     own = np.diff(starts, axis=1)[first]
     ends = np.cumsum(own).reshape(own.shape)
@@ -181,14 +207,14 @@ def balance_of_steps(
     linear = np.arange(len(tests.names)) < snapshots.dim  # coordinates come first; only they are linear in the noise
     tests = replace(tests, steady=linear)
     of_task = partial(
-        _test_sums, snapshots=snapshots, coupling=moments.coupling, tests=tests, coef=np.ascontiguousarray(coef[None]),
+        _test_sums, coupling=moments.coupling, tests=tests, coef=np.ascontiguousarray(coef[None]),
         families=families_of(moments.external, moments.interaction, snapshots.dim), gap=common_gap(snapshots),
     )  # fmt: skip
     return collected(snapshots, tests, (1, len(coef)), cuts, of_task)
 
 
 def _test_sums(
-    task: Task, snapshots: Snapshots, coupling: str, tests: Tests, coef: Array, families: Families, gap: float
+    task: Task, snapshots: Source, coupling: str, tests: Tests, coef: Array, families: Families, gap: float
 ) -> dict[str, Array]:
     dim, size = snapshots.dim, len(tests.names)
     steps = _steps_of(task, snapshots, coupling)

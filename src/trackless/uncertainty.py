@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm, t
 
-from trackless import _progress
 from trackless._errors import InputError
 from trackless.basis import Basis
+from trackless.passes import mapped
 from trackless.potentials import Potential
 from trackless.priors import Missed
 from trackless.residuals import Units
 
 Array = NDArray[np.float64]
+TOGETHER = 10  # refits of a bootstrap
 DRAWS = 4000  # of the largest deviation, for simultaneous bands
 GRID = 200  # places at which it is looked for, per direction
 
@@ -58,13 +59,20 @@ def bootstrap(units: Units, solve: Callable[[Array, Array], Array], draws: int =
     if count < 2:
         raise InputError("bootstrap: expected at least two runs or time windows to draw from, got 1")
     generator = np.random.default_rng(seed)
-    result = []
-    for _ in _progress.track(range(draws), "bootstrap", draws):
-        drawn = np.bincount(generator.integers(count, size=count), minlength=count).astype(float)
+    every = [np.bincount(generator.integers(count, size=count), minlength=count) for _ in range(draws)]
+    some = [every[k : k + TOGETHER] for k in range(0, draws, TOGETHER)]
+    return np.array([coef for part in mapped(partial(_refitted, units, solve), some, "bootstrap") for coef in part])
+
+
+def _refitted(units: Units, solve: Callable[[Array, Array], Array], draws: list[NDArray[np.int64]]) -> list[Array]:
+    """Coefficients for each of some draws, which are numbers of times that every unit is taken."""
+    found = []
+    for taken in draws:
+        drawn = taken.astype(float)
         total = drawn @ units.weights
         matrix = np.tensordot(drawn, units.matrices, axes=1) / total
-        result.append(solve(matrix, drawn @ units.vectors / total))
-    return np.array(result)
+        found.append(solve(matrix, drawn @ units.vectors / total))
+    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -261,7 +261,7 @@ def test_a_file_made_meanwhile_is_kept(tmp_path):
 
 def test_a_folder_is_no_file(tmp_path):
     (tmp_path / "data.csv").mkdir()
-    with pytest.raises(tl.InputError, match=r"data\.csv: it is a folder; give the files in it"):
+    with pytest.raises(tl.InputError, match=r"data\.csv: there is no file of positions in this folder"):
         tl.read(tmp_path / "data.csv")
 
 

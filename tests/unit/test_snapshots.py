@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import trackless as tl
+from trackless.passing import check_finite
 
 POSITIONS = np.random.default_rng(0).standard_normal((4, 6, 3, 2))
 TIMES = np.array([0.0, 0.1, 0.2, 0.4, 0.5, 0.7])
@@ -184,8 +185,8 @@ def test_positions_that_are_not_finite_are_named(value, chunk):
     array = POSITIONS.copy()
     array[2, 4, 1, 0] = value
     with pytest.raises(tl.InputError, match="run 2, frame 4, particle 1 is not finite; remove or repair it"):
-        tl.Snapshots(array, TIMES).check_finite(chunk)
-    regular().check_finite(chunk)
+        check_finite(tl.Snapshots(array, TIMES), chunk)
+    check_finite(regular(), chunk)
 
 
 def test_positions_that_are_not_finite_are_named_in_ragged_data():

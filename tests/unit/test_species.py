@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import trackless as tl
-from trackless.snapshots import concatenate
+from trackless.joining import concatenate
 
 TIMES = np.arange(4) * 0.1
 

@@ -19,6 +19,7 @@ from trackless.cli.report import report
 from trackless.cli.reproduce import reproduce
 from trackless.cli.simulate import simulate
 from trackless.cli.validate import validate
+from trackless.cli.watch import watch
 from trackless.cli.words import as_typed
 
 app = typer.Typer(
@@ -27,7 +28,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (demo, simulate, inspect, fit, validate, report, export, reproduce, benchmark):
+for command in (demo, simulate, inspect, fit, watch, validate, report, export, reproduce, benchmark):
     app.command()(command)
 
 

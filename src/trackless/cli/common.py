@@ -25,12 +25,19 @@ errors = Console(stderr=True)
 
 Seed = Annotated[int, typer.Option(help="Seed of the random numbers; the same seed gives the same result.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads to use; all cores if left out.")]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        help="Most memory to use, such as 2GB; larger data are read piece by piece in any case.", metavar="SIZE",
+        show_default=False,
+    ),
+]  # fmt: skip
 Force = Annotated[bool, typer.Option("--force", metavar="", help="Overwrite output files that exist.")]
 AsJson = Annotated[bool, typer.Option("--json", metavar="", help="Print the result as JSON, nothing else.")]
 
 
 Every = Annotated[int, typer.Option(min=1, metavar="N", help="Keep every N-th frame only.")]
-FORMATS = ".npz, .npy, .h5, .csv, .tsv, .txt, .parquet, .lammpstrj, .xyz, .gsd; text also as .gz"
+FORMATS = ".npz, .npy, .h5, .zarr, .csv, .tsv, .txt, .parquet, .lammpstrj, .xyz, .gsd; text also as .gz"
 TimeStep = Annotated[float | None, typer.Option(help="Time between frames (of a step), where the file counts them.")]
 ColumnNames = Annotated[
     str | None,
@@ -54,6 +61,22 @@ MaxGap = Annotated[
         help="Runs are split where an interval is longer; auto: than 3 times the usual one if intervals are regular "
         "otherwise; none: never.",
         metavar="TIME",
+    ),
+]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        help="Let a dask cluster do the work: where its scheduler is, such as tcp://HOST:8786.", metavar="ADDRESS",
+        show_default=False,
+    ),
+]  # fmt: skip
+CheckpointFolder = Annotated[
+    Path | None,
+    typer.Option(
+        help="Keep sums in this folder now and then; interrupted, the same command goes on from there. Removed when "
+        "all is done.",
+        metavar="FOLDER",
+        show_default=False,
     ),
 ]
 
@@ -123,14 +146,28 @@ def positive(**numbers: float | None) -> None:
 
 
 @contextmanager
-def job(threads: int | None, quiet: bool) -> Iterator[Any]:
-    """Threads, progress bars and clock of one command; a wrong input ends it with one line."""
+def job(threads: int | None, quiet: bool, memory: str | None = None) -> Iterator[Any]:
+    """Threads, memory, progress bars and clock of one command; a wrong input ends it with one line."""
+    from trackless._memory import set_memory
     from trackless._threads import set_threads
 
     set_threads(threads)
+    with without_files():
+        set_memory(memory)
     start = time.perf_counter()
     with _progress.shown_by(None if quiet or not errors.is_terminal else Bars(errors)):
         yield lambda: round(time.perf_counter() - start, 3)
+
+
+@contextmanager
+def kept_in(checkpoint: Path | None) -> Iterator[None]:
+    """A word on where the work goes on if it is interrupted in here."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoint is not None:
+            errors.print(f"the same command goes on with what is kept in {escape(str(checkpoint))}", highlight=False)
+        raise
 
 
 def say(quiet: bool, text: str) -> None:

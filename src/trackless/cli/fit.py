@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,12 +15,15 @@ from trackless.cli.common import (
     FORMATS,
     AsJson,
     BoxSides,
+    CheckpointFolder,
     ColumnNames,
     CouplingName,
+    Dask,
     Dynamics,
     Every,
     Force,
     MaxGap,
+    Memory,
     ModelName,
     Route,
     Rule,
@@ -28,6 +32,7 @@ from trackless.cli.common import (
     check_outputs,
     console,
     job,
+    kept_in,
     longest_interval,
     named,
     pictures,
@@ -47,7 +52,10 @@ from trackless.wording import plural
 
 
 def fit(
-    data: Annotated[list[Path], typer.Argument(help=f"Snapshots ({FORMATS}); several files are several runs.")],
+    data: Annotated[
+        list[Path],
+        typer.Argument(help=f"Snapshots ({FORMATS}), or a folder of such files; several files are several runs."),
+    ],
     sigma: Annotated[
         str | None,
         typer.Option(
@@ -137,13 +145,17 @@ def fit(
     figure: Annotated[
         Path | None, typer.Option(help="Draw V' and Phi' (.png, .pdf or .svg; without an ending .png and .pdf).")
     ] = None,
+    dask: Dask = None,
+    checkpoint: CheckpointFolder = None,
     threads: Threads = None,
+    memory: Memory = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Learn V and Phi from snapshots; by default without labels and without matching."""
-    with job(threads, as_json) as clock:
+    with job(threads, as_json, memory) as clock, ExitStack() as stack:
         import trackless as tl
+        from trackless.scale import connected, using
 
         truth = tl.models.ALL[model.value]() if model is not None else None
         with without_files():
@@ -158,11 +170,14 @@ def fit(
         check_outputs(force, data, output, *drawn)
         if len({path.resolve() for path in data}) < len(data):
             raise InputError("data: a file is given twice; its runs would count as independent ones: give it once")
+        client = stack.enter_context(connected(dask))
         snapshots, notes = read_data(data, reading, every)
         read = escape(str(snapshots))
         estimator, snapshots, told = planned.on(snapshots, asked)
         told = (*notes, *told)
         say(as_json, "\n".join((read, f"assumed: {planned.assumed}", *(f"- {escape(as_typed(one))}" for one in told))))
+        stack.enter_context(kept_in(checkpoint))
+        stack.enter_context(using(client, checkpoint, {"data": snapshots, "settings": asked}))
         fitted = estimator.fit(snapshots)
         scores = tl.gradient_errors(fitted, truth, snapshots) if truth is not None else None
         if output is not None:
@@ -204,7 +219,7 @@ def _summary(method: Method, fitted: Any, truth: Any, snapshots: Any) -> dict[st
     shared |= {"residual_test": {"p_value": test.p_value, "passed": test.passed}} if test is not None else {}
     if method is Method.auto:
         left_out = fitted.resolution_.left_out if fitted.resolution_ is not None else 0
-        shared |= {"findings": fitted.findings_.sentences, "left_out": left_out, "slopes": _slopes(fitted)}
+        shared |= {"findings": fitted.findings_.sentences, "left_out": left_out, "slopes": slopes(fitted)}
         told = fitted.identifiability()
         return shared | {
             "effective_parameters": fitted.posterior_.effective, "condition_numbers": told.condition_numbers,
@@ -308,7 +323,7 @@ def _print_errors(scores: Any) -> None:
     console.print(f"gradient error {', '.join(parts)}")
 
 
-def _slopes(fitted: Any) -> dict[str, Any]:
+def slopes(fitted: Any) -> dict[str, Any]:
     """Slopes of radial potentials at nine distances of the explored range, with 95 % bands where there are any.
 
     Of several species under "a" and "a-b".

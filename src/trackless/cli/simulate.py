@@ -11,6 +11,7 @@ from rich.markup import escape
 
 from trackless.cli.common import (
     AsJson,
+    Dask,
     Force,
     ModelName,
     Seed,
@@ -47,6 +48,7 @@ def simulate(
         bool, typer.Option("--accurate", metavar="", help="Better scheme, smaller steps where stiff.")
     ] = False,
     seed: Seed = 0,
+    dask: Dask = None,
     threads: Threads = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -55,6 +57,7 @@ def simulate(
     with job(threads, as_json) as clock:
         import trackless as tl
         from trackless.files.formats import check_writable
+        from trackless.scale import connected
         from trackless.simulation import check_model, checked_clock
 
         truth = tl.models.ALL[model.value]()
@@ -64,10 +67,11 @@ def simulate(
             check_model(truth, dim)
         check_outputs(force, (), output)
         truth = truth if sigma is None else replace(truth, sigma=sigma)
-        data = tl.simulate(
-            truth, particles=particles, runs=runs, duration=duration, step=step, observe_every=every, dim=dim,
-            labeled=labeled, accurate=accurate, seed=seed,
-        )  # fmt: skip
+        with connected(dask) as client:
+            data = tl.simulate(
+                truth, particles=particles, runs=runs, duration=duration, step=step, observe_every=every, dim=dim,
+                labeled=labeled, accurate=accurate, seed=seed, client=client,
+            )  # fmt: skip
         tl.write(data, output, overwrite=force)
         if as_json:
             print_json({"output": str(output), "shape": data.positions.shape, "seconds": clock()})

@@ -7,7 +7,7 @@ from functools import cache
 
 import typer
 
-OTHERWISE = {"overwrite": "--force", "observe_every": "--every"}  # arguments of Python whose options differ
+OTHERWISE = {"overwrite": "--force", "observe_every": "--every", "client": "--dask"}  # Python's names for options
 _VALUE = r"(?P<value>'[^']*'|\{[^}]*\}|None|True|False|\.\.\.|[-+]?\d[\d.e+-]*\d|\d)?"  # as Python writes it
 
 

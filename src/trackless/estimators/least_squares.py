@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -145,12 +146,7 @@ class LeastSquares(Saving, ABC):
         found = self.posterior_
         if found is not None:
             return bootstrap(self._units(self.moments_), found.solved, draws, seed)
-        diagonal = self.ridge_matrix()
-
-        def solved(matrix: Array, vector: Array) -> Array:
-            return np.asarray(np.linalg.solve(matrix + diagonal, vector), float)
-
-        return bootstrap(self._units(self.moments_), solved, draws, seed)
+        return bootstrap(self._units(self.moments_), partial(_solved, self.ridge_matrix()), draws, seed)
 
     def ridge_matrix(self) -> Array:
         """What was added to A, (K, K): lambda times the identity, or what a change of coupling made of that."""
@@ -258,6 +254,10 @@ class LeastSquares(Saving, ABC):
         if self.regularization == "cv":
             return cross_validated(lambda part: self._equations(moments, part), moments.blocks, moments.windows)
         return ridge(equations, float(self.regularization))
+
+
+def _solved(added: Array, matrix: Array, vector: Array) -> Array:
+    return np.asarray(np.linalg.solve(matrix + added, vector), float)
 
 
 def ranges_by_kinds(

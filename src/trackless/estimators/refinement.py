@@ -40,7 +40,7 @@ def find_sigma(fit: SelfTest, snapshots: Snapshots) -> None:
     seen = fit.moments_.observation
     if seen_by_waves(snapshots, seen):
         found = noise_of_waves(snapshots, seen, is_per_direction(fit.sigma), fit.moments_.size)
-        _use_noise(fit, found, slope_in_variance(fit.moments_, fit.quadrature))
+        use_noise(fit, found, slope_in_variance(fit.moments_, fit.quadrature))
         return
     for _ in range(SIGMA_ROUNDS):
         guess = fit.sigma_
@@ -50,12 +50,12 @@ def find_sigma(fit: SelfTest, snapshots: Snapshots) -> None:
         settings = (fit.coupling, fit.quadrature, cuts, is_per_direction(fit.sigma))
         found = balance(snapshots, *families, sets, *settings)
         noise = noise_level(found, learnt, guess, fit.quadrature)
-        _use_noise(fit, noise, slope_in_variance(fit.moments_, fit.quadrature))
+        use_noise(fit, noise, slope_in_variance(fit.moments_, fit.quadrature))
         if not noise.known or (np.abs(np.divide(noise.sigma, guess) - 1) < SETTLED).all():
             break
 
 
-def _use_noise(fit: SelfTest, noise: NoiseLevel, slope: Array) -> None:
+def use_noise(fit: SelfTest, noise: NoiseLevel, slope: Array) -> None:
     """The fit with a sigma that was found; ``slope`` (parts, K) is how b depends on sigma^2."""
     fit.noise_, fit.sigma_ = noise, noise.sigma
     fit.adjustment_ = noise.adjustment(slope)
@@ -77,7 +77,7 @@ def fit_steps(fit: SelfTest, snapshots: Snapshots) -> None:
         fit.sigma_ = found.sigma
         steps = _newton(fit, snapshots, continuous)
         found = noise_of_steps(balance_of_steps(snapshots, continuous, fit.coef_), steps.sigma)
-    _use_noise(fit, found, steps.slope_in_variance(fit.coef_)[None])
+    use_noise(fit, found, steps.slope_in_variance(fit.coef_)[None])
 
 
 def _newton(fit: SelfTest, snapshots: Snapshots, continuous: Moments) -> Transitions:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from trackless.basis import about
 from trackless.by_species import BySpecies, as_basis
 from trackless.centers import FoundCenter, find_center
 from trackless.debiasing import Debiasing, evenly_observed
+from trackless.estimators.continuing import add_data
 from trackless.estimators.least_squares import LeastSquares
 from trackless.estimators.refinement import find_sigma, fit_steps, remove_bias, tested
 from trackless.goodness import ResidualTest
@@ -101,6 +102,10 @@ class SelfTest(LeastSquares):
         Longest interval that :func:`trackless.fit` integrated over, where it split runs.
     fingerprint_ : str or None
         Of the snapshots (``Snapshots.fingerprint``), to know them again.
+    updates_ : int
+        How often data were added (``partial_fit``).
+    beyond_ : tuple of str
+        Where added data went farther than the families, in words.
     findings_ : Findings
         What :func:`trackless.fit` decided (only of its fits).
 
@@ -121,6 +126,8 @@ class SelfTest(LeastSquares):
     debiasing_: Debiasing | None
     max_gap_: float | None
     center_: FoundCenter | None
+    updates_: int
+    beyond_: tuple[str, ...]
     findings_: Any
 
     def __init__(
@@ -224,7 +231,7 @@ class SelfTest(LeastSquares):
     def _unchanged(sigma: Sigma) -> dict[str, Any]:
         return {
             "sigma_": sigma, "sigma_covariance_": None, "noise_": None, "adjustment_": None, "debiasing_": None,
-            "max_gap_": None, "center_": None,
+            "max_gap_": None, "center_": None, "updates_": 0, "beyond_": (),
         }  # fmt: skip
 
     def _sigma(self) -> Sigma:
@@ -236,6 +243,28 @@ class SelfTest(LeastSquares):
             external = about(external, found.center)
         settings = {"per_direction": is_per_direction(self.sigma), "observation": self._seen}
         return accumulate(snapshots, external, interaction, self.coupling, **settings)
+
+    def partial_fit(self, X: Snapshots | Moments, y: Any = None) -> Self:
+        """Add new data to those of the fit and learn again; the first call is ``fit``.
+
+        Moments add, so that the result is that of all data together, with two exceptions: families, a centre and what
+        was left out at the start of the runs are those chosen on the first data (``beyond_`` says so if new data go
+        farther), and so is sigma, with its error, where it was not given.
+
+        Examples
+        --------
+        >>> import trackless as tl
+        >>> model = tl.models.reference()
+        >>> first, second = tl.simulate(model, runs=120, step=1e-3).split(0.5)
+        >>> fitted = tl.SelfTest(model.external_basis, model.interaction_basis, sigma=1.0).partial_fit(first)
+        >>> fitted.partial_fit(second).moments_.runs.sum(), fitted.updates_
+        (np.int64(120), 1)
+        """
+        if not hasattr(self, "moments_"):
+            return self.fit(X)
+        self._check_settings()
+        add_data(self, X)
+        return self
 
     def score(self, X: Snapshots | Moments, y: Any = None) -> float:
         """Minus the loss of the fitted potentials on other data (higher is better)."""

@@ -25,7 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trackless._errors import InputError, TimeStepNeeded
+from trackless.files.sources import FileArray
+from trackless.passing import parts
 from trackless.snapshots import Snapshots
+from trackless.stored import RowFrames, StoredArray, StoredRun
 
 VERSION = 2  # 2: species
 NAMES = (
@@ -63,7 +66,8 @@ def snapshots_of(arrays: Mapping[str, Any], path: Path, dt: float | None, box: A
     """The data set that arrays of a file describe; ``dt`` where it has no times, ``box`` where it has no box."""
     try:
         snapshots = _snapshots(arrays, path, dt, box)
-        snapshots.check_finite()
+        if not snapshots.in_files:  # then whoever looks at all of them says so
+            snapshots.check_finite()
         return snapshots
     except InputError as error:
         known = str(error).startswith(str(path))
@@ -83,6 +87,8 @@ def _snapshots(arrays: Mapping[str, Any], path: Path, dt: float | None, box: Any
     labeled = bool(arrays.get("labeled", False))
     if "positions" in arrays:
         positions = arrays["positions"]
+        if isinstance(positions, FileArray):
+            positions = StoredArray.of(positions)
         positions = positions[None] if positions.ndim == 3 else positions
         times = arrays.get("times")
         if times is not None and dt is not None:
@@ -93,15 +99,17 @@ def _snapshots(arrays: Mapping[str, Any], path: Path, dt: float | None, box: Any
         raise InputError(f"{path}: expected arrays positions and times, found {', '.join(sorted(arrays)) or 'none'}")
     if dt is not None:
         raise InputError(f"{path}: the file holds times, so dt= is not needed; leave it out")
-    points, counts, lengths = (np.asarray(arrays[name]) for name in ("points", "counts", "lengths"))
+    points = arrays["points"]
+    counts, lengths = (np.asarray(arrays[name]) for name in ("counts", "lengths"))
     if (
-        (counts < 0).any() or (lengths < 0).any() or counts.sum() != len(points)
+        (counts < 0).any() or (lengths < 0).any() or counts.sum() != points.shape[0]
         or lengths.sum() != len(counts) or len(arrays["times"]) != len(counts)
     ):  # fmt: skip
         raise InputError(f"{path}: counts and lengths do not add up to its points; it is damaged: write it again")
     ends = np.cumsum(lengths)
     kinds = _kinds(arrays)
-    frames, per_run = _cut(points, counts, ends), np.split(arrays["times"], ends[:-1])
+    frames: list[Any] = _left(points, counts, ends) if isinstance(points, FileArray) else _cut(points, counts, ends)
+    per_run = np.split(np.asarray(arrays["times"]), ends[:-1])
     return Snapshots(frames, per_run, box, labeled, None if kinds is None else _cut(kinds, counts, ends))
 
 
@@ -133,3 +141,18 @@ def _cut(rows: NDArray[Any], counts: NDArray[Any], ends: NDArray[Any]) -> list[A
     frames = np.split(rows, np.cumsum(counts)[:-1])
     starts = np.append(0, ends[:-1])
     return [frames[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+
+
+def _left(points: FileArray, counts: NDArray[Any], ends: NDArray[Any]) -> list[StoredRun]:
+    """The same for rows that stay in their file."""
+    starts = np.append(0, np.cumsum(counts)).astype(np.int64)
+    firsts = np.append(0, ends[:-1])
+    return [
+        StoredRun(RowFrames(points, starts[a : b + 1])) for a, b in zip(firsts.tolist(), ends.tolist(), strict=True)
+    ]
+
+
+def written_in_parts(snapshots: Snapshots, target: Any) -> None:
+    """Positions of regular data that are in files, written to an array (runs, times, particles, dim) piece by piece."""
+    for runs, first, last in parts(snapshots):
+        target[runs.start : runs.stop, first : last + 1] = snapshots.positions.of_runs(runs, first, last)

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import product
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from trackless import _progress
 from trackless._errors import InputError
-from trackless.files import delimited, gsd, hdf5, lammps, npz, parquet, writing, xyz
-from trackless.files.atomic import replacing
+from trackless.files import delimited, gsd, hdf5, lammps, npz, parquet, writing, xyz, zarr
+from trackless.files.atomic import is_store, replacing, replacing_store
 from trackless.files.columns import AXES, Layout
+from trackless.files.folders import files_in
+from trackless.files.joined import Reading, joined, left_in_file, one_kind_is_none
 from trackless.files.rows import Table, check_inside, grouped
-from trackless.snapshots import Snapshots, concatenate
-from trackless.species import Species
+from trackless.files.sources import stays_in_file
+from trackless.passing import parts, surveyed
+from trackless.snapshots import Snapshots
 
 
 @dataclass(frozen=True)
@@ -26,8 +32,8 @@ class Format:
     Attributes
     ----------
     name : str
-    read : callable (path, dt, box) -> Snapshots, or None
-        Of a trajectory: -> Snapshots, and notes.
+    read : callable (path, dt, box, lazy) -> Snapshots, or None
+        Of arrays, which may be left in their file. Of a trajectory: (path, dt, box) -> Snapshots, and notes.
     read_table : callable (path, dt, columns) -> (Table, Layout), or None
         Tables have this instead of ``read``.
     write : callable (snapshots, path), or None
@@ -35,6 +41,8 @@ class Format:
         Whether it is a file of frames in the order of time, one run.
     gzipped : bool
         Whether the same file compressed, with .gz after its ending, is read too.
+    store : bool
+        Whether it is a folder.
     """
 
     name: str
@@ -43,6 +51,7 @@ class Format:
     write: Callable[[Snapshots, Path], None] | None = None
     trajectory: bool = False
     gzipped: bool = False
+    store: bool = False
 
 
 _LAMMPS = Format("LAMMPS dump", lammps.read_lammps, write=lammps.write_lammps, trajectory=True, gzipped=True)
@@ -57,6 +66,7 @@ FORMATS: dict[str, Format] = {
     ".parquet": Format("Parquet", read_table=parquet.read_parquet, write=parquet.write_parquet),
     ".h5": _HDF5,
     ".hdf5": _HDF5,
+    ".zarr": Format("zarr", zarr.read_zarr, write=zarr.write_zarr, store=True),
     ".lammpstrj": _LAMMPS,
     ".dump": _LAMMPS,
     ".xyz": _XYZ,
@@ -65,36 +75,13 @@ FORMATS: dict[str, Format] = {
 }
 
 
-@dataclass(frozen=True)
-class Reading:
-    """Snapshots, and how they were found in a file.
-
-    Attributes
-    ----------
-    snapshots : Snapshots
-    format : str
-        Name of the format.
-    layout : Layout or None
-        Which columns of a table were taken for what.
-    notes : tuple of str
-        What was decided on the way, as sentences.
-    always_types : bool
-        Whether the format names a type of particle even where all are alike, so that a single one says nothing.
-    """
-
-    snapshots: Snapshots
-    format: str
-    layout: Layout | None = None
-    notes: tuple[str, ...] = ()
-    always_types: bool = False
-
-
 def read(
     path: Any,
     dt: float | None = None,
     columns: Mapping[str, str] | None = None,
     box: float | Sequence[float] | None = None,
     max_gap: float | str | None = None,
+    lazy: bool | None = None,
 ) -> Snapshots:
     """Read snapshots from a file or a pandas table, or from several as further runs.
 
@@ -104,8 +91,8 @@ def read(
         Tables (``.csv``, ``.tsv``, ``.txt``, ``.parquet``, DataFrame) have a particle per row and columns frame or
         time, x[, y[, z]], and optionally run, particle and species; other columns are ignored. Trajectories
         (``.lammpstrj``, ``.dump``, ``.xyz``, ``.extxyz``, ``.gsd``) hold one run. Arrays (``.npz``, ``.h5``, ``.hdf5``,
-        and ``.npy``, which is memory-mapped) hold positions (runs, times, particles, dim). Text may be gzipped
-        (``.csv.gz``).
+        ``.zarr``, and ``.npy``, which is memory-mapped) hold positions (runs, times, particles, dim). Text may be
+        gzipped (``.csv.gz``). A folder stands for the files in it, in the natural order of names (run2 before run10).
     dt : float, optional
         Time between frames (of one step), where the file counts frames or steps.
     columns : dict, optional
@@ -115,6 +102,9 @@ def read(
     max_gap : float, "auto" or None
         Split runs where an interval is longer (see ``Snapshots.without_gaps``); by default what is in the file stays as
         it is, and :func:`trackless.fit` splits.
+    lazy : bool, optional
+        Leave positions in their files, and read them a part at a time when they are needed; by default where they would
+        take more than a sixteenth of the memory, or of the share that ``tl.set_memory`` leaves for them.
 
     Examples
     --------
@@ -125,11 +115,15 @@ def read(
     >>> bool((tl.read(file).positions == data.positions).all())
     True
     """
-    return read_with_notes(path, dt, columns, box).snapshots.without_gaps(max_gap)
+    return read_with_notes(path, dt, columns, box, lazy).snapshots.without_gaps(max_gap)
 
 
 def read_with_notes(
-    path: Any, dt: float | None = None, columns: Mapping[str, str] | None = None, box: Any = None
+    path: Any,
+    dt: float | None = None,
+    columns: Mapping[str, str] | None = None,
+    box: Any = None,
+    lazy: bool | None = None,
 ) -> Reading:
     """The same, and what was decided on the way."""
     if dt is not None and not (isfinite(dt) and dt > 0):
@@ -139,9 +133,38 @@ def read_with_notes(
         given = list(path)
     if not given:
         raise InputError("read: expected a path, a table or a list of them, got an empty list")
+    options = {"dt": dt, "columns": columns, "box": box}
     with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is found, and said where it is
-        readings = [_read_one(one, dt, columns, box) for one in given]
-    return _one_kind_is_none(readings[0] if len(given) == 1 else _joined(readings, given))
+        given = [one for some in given for one in _expanded(some, dt, columns)]
+        readings = _all_read(given, options, lazy)
+    return one_kind_is_none(readings[0] if len(given) == 1 else joined(readings, given))
+
+
+def _expanded(given: Any, dt: float | None, columns: Mapping[str, str] | None) -> list[Any]:
+    """The files that a folder stands for."""
+    if not isinstance(given, (str, Path)) or not Path(given).is_dir() or is_store(Path(given)):
+        return [given]
+    found = files_in(Path(given), _known_ending)
+    return parquet.parts_of(Path(given), found, dt, columns) if found[0].suffix.lower() == ".parquet" else found
+
+
+def _all_read(given: Sequence[Any], options: Mapping[str, Any], lazy: bool | None) -> list[Reading]:
+    """One after the other; once they are too much for the memory, only what they are is kept, not their positions."""
+    readings: list[Reading] = []
+    held, left = 0, bool(lazy)
+    for one in _progress.track(given, "reading", len(given)) if len(given) > 1 else given:
+        readings.append(_read_one(one, **options, lazy=lazy))
+        held += 0 if readings[-1].snapshots.in_files else readings[-1].snapshots.nbytes
+        if left:
+            readings[-1] = left_in_file(readings[-1], one, options)
+        elif len(given) > 1 and stays_in_file(held, lazy):
+            left, readings = True, [left_in_file(r, g, options) for r, g in zip(readings, given, strict=False)]
+    return readings
+
+
+def read_part(given: Any, dt: float | None, columns: Any, box: Any) -> Snapshots:
+    """One of the files that were left, read again."""
+    return _read_one(given, dt, dict(columns) if columns else None, box, lazy=False).snapshots
 
 
 def write(snapshots: Snapshots, path: str | Path, overwrite: bool = False) -> None:
@@ -151,16 +174,16 @@ def write(snapshots: Snapshots, path: str | Path, overwrite: bool = False) -> No
     ----------
     snapshots : Snapshots
     path : path
-        ``.npz`` and ``.h5`` hold everything; ``.csv``, ``.tsv`` and ``.parquet`` have no place for a box;
+        ``.npz``, ``.h5`` and ``.zarr`` hold everything; ``.csv``, ``.tsv`` and ``.parquet`` have no place for a box;
         ``.extxyz`` (``.xyz``) and ``.lammpstrj`` (``.dump``) hold one run.
     overwrite : bool
         Whether a file of that name may be replaced.
     """
-    writer = FORMATS[check_writable(Path(path)).suffix.lower()].write
-    assert writer is not None
-    with replacing(path, overwrite) as temporary:
+    found = FORMATS[check_writable(Path(path)).suffix.lower()]
+    assert found.write is not None
+    with (replacing_store if found.store else replacing)(path, overwrite) as temporary:
         try:
-            writer(snapshots, temporary)
+            found.write(snapshots, temporary)
         except InputError as error:  # which speaks of the temporary file
             raise InputError(str(error).replace(str(temporary), str(path))) from None
 
@@ -173,6 +196,14 @@ def check_writable(path: Path, runs: int = 1) -> Path:
     if runs > 1 and FORMATS[path.suffix.lower()].trajectory:
         raise InputError(f"{path}: a file of this format holds one run, not {runs}; write .npz or .h5, or a single run")
     return path
+
+
+def is_readable(path: Path) -> bool:
+    """Whether it is a file whose ending is one we read."""
+    try:
+        return path.is_file() and _format_of(path) is not None
+    except InputError:
+        return False
 
 
 def _format_of(path: Path) -> Format:
@@ -188,23 +219,38 @@ def _format_of(path: Path) -> Format:
     return found
 
 
-def _read_one(given: Any, dt: float | None, columns: Mapping[str, str] | None, box: Any) -> Reading:
+def _known_ending(path: Path) -> str | None:
+    """The ending of a file that can be read, None of others."""
+    try:
+        found = _format_of(path)
+    except InputError:
+        return None
+    return next(ending for ending, one in FORMATS.items() if one is found)
+
+
+def _read_one(
+    given: Any, dt: float | None, columns: Mapping[str, str] | None, box: Any, lazy: bool | None = None
+) -> Reading:
     if parquet.is_data_frame(given):
         return _from_table("pandas", *parquet.table_of(given, dt, columns), dt, columns, box)
+    if isinstance(given, parquet.ParquetPart):
+        return _from_table("Parquet", *parquet.read_parquet(given, dt, columns), dt, columns, box)
     if not isinstance(given, (str, Path)):
         raise InputError(f"read: expected a path, a table or a list of them, got {type(given).__name__}")
     path = Path(given)
-    found = _format_of(path)
-    if path.is_dir():
-        raise InputError(f"{path}: it is a folder; give the files in it")
-    if not path.is_file():
+    found = FORMATS[".zarr"] if is_store(path) else _format_of(path)
+    if not path.exists():
         raise InputError(f"{path}: there is no such file")
+    if path.is_file() and found.store:
+        raise InputError(
+            f"{path}: expected a zarr store, which is a folder; if it is packed in a file, unpack it first"
+        )
     if found.read_table is not None:
         return _from_table(found.name, *found.read_table(path, dt, columns), dt, columns, box)
     if columns:
         raise InputError(f"{path}: columns= is for tables, and a {found.name} file is none; leave it out")
     assert found.read is not None
-    snapshots, notes = found.read(path, dt, box) if found.trajectory else (found.read(path, dt, box), ())
+    snapshots, notes = found.read(path, dt, box) if found.trajectory else (found.read(path, dt, box, lazy), ())
     if box is not None and not found.trajectory:
         _check_inside(snapshots, path)
     return Reading(snapshots, found.name, None, (*notes, *_cut_short(snapshots, path)), found.trajectory)
@@ -237,49 +283,11 @@ def _cut_short(snapshots: Snapshots, source: Any) -> tuple[str, ...]:
 
 
 def _check_inside(snapshots: Snapshots, path: Path) -> None:
-    for m in range(snapshots.runs):
-        for i in range(len(snapshots.times_of(m))):
+    lower, upper, _ = surveyed(snapshots)
+    with suppress(InputError):
+        check_inside(np.stack([lower, upper]), snapshots.box, str)
+        return
+    for runs, first, last in parts(snapshots):
+        for m, i in product(runs, range(first, last + 1)):
             place = f"{path}, run {m}, frame {i}"
             check_inside(snapshots.frame(m, i), snapshots.box, lambda row, place=place: f"{place}, particle {row}")
-
-
-def _joined(readings: list[Reading], given: list[Any]) -> Reading:
-    """The runs of several files, one after the other; species that a file lacks have no particles there."""
-    names = [str(one) if isinstance(one, (str, Path)) else f"table {k}" for k, one in enumerate(given)]
-    first, notes = readings[0], [note for reading in readings for note in reading.notes]
-    for reading, name in zip(readings[1:], names[1:], strict=True):
-        for what in ("dim", "box"):
-            mine, theirs = getattr(reading.snapshots, what), getattr(first.snapshots, what)
-            if mine != theirs:
-                said = {"dim": "dimensions", "box": "box"}[what]
-                raise InputError(f"{name}: {said} {mine}, but {theirs} in {names[0]}; read them apart")
-        if (reading.snapshots.species is None) != (first.snapshots.species is None):
-            raise InputError(f"{name}: one of this file and {names[0]} names species and one does not; read them apart")
-    union = sorted({kind for reading in readings for kind in reading.snapshots.species or ()})
-    parts = [_with_species(reading.snapshots, union) if union else reading.snapshots for reading in readings]
-    formats = " and ".join(dict.fromkeys(reading.format for reading in readings))
-    return Reading(
-        concatenate(parts), formats, first.layout, tuple(dict.fromkeys(notes)), all(r.always_types for r in readings)
-    )
-
-
-def _with_species(snapshots: Snapshots, names: list[str]) -> Snapshots:
-    """The same data with further kinds, of which there are no particles."""
-    if snapshots.species == tuple(names):
-        return snapshots
-    places = [names.index(kind) for kind in snapshots.species or ()]
-    counts = []
-    for m in range(snapshots.runs):
-        some = snapshots.species_counts_of(m)
-        counts.append(np.zeros((len(some), len(names)), dtype=np.int64))
-        counts[-1][:, places] = some
-    species = Species(tuple(names), tuple(counts), False)
-    return Snapshots(snapshots.positions, snapshots.times, snapshots.box, snapshots.labeled, species)
-
-
-def _one_kind_is_none(reading: Reading) -> Reading:
-    snapshots = reading.snapshots
-    if not reading.always_types or snapshots.species is None or len(snapshots.species) > 1:
-        return reading
-    plain = Snapshots(snapshots.positions, snapshots.times, snapshots.box, snapshots.labeled)
-    return replace(reading, snapshots=plain)

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from trackless._errors import InputError
-from trackless.files.arrays import NAMES, arrays_of, snapshots_of
+from trackless.files.arrays import NAMES, arrays_of, snapshots_of, written_in_parts
 from trackless.files.extras import needed
 from trackless.files.source import check_unpacked, looks_like
+from trackless.files.sources import Hdf5Array, left_in_file
 from trackless.snapshots import Snapshots
+from trackless.stored import StoredArray
 
 EXTRA = "hdf5"
 
@@ -28,11 +30,14 @@ def write_hdf5(snapshots: Snapshots, path: Path) -> None:
         file.attrs["format"] = int(arrays.pop("format"))
         for name, array in arrays.items():
             text = array.dtype.kind == "U"  # as bytes: HDF5 has no fixed-length text of NumPy's kind
-            file[name] = np.array([item.encode() for item in array.tolist()]) if text else array
+            if isinstance(array, StoredArray):
+                written_in_parts(snapshots, file.create_dataset(name, array.shape, array.dtype))
+            else:
+                file[name] = np.array([item.encode() for item in array.tolist()]) if text else array
 
 
-def read_hdf5(path: Path, dt: float | None = None, box: Any = None) -> Snapshots:
-    """Read whole datasets into memory."""
+def read_hdf5(path: Path, dt: float | None = None, box: Any = None, lazy: bool | None = None) -> Snapshots:
+    """Whole datasets; positions that would fill the memory are left where they are."""
     h5py = needed("h5py", EXTRA, path)
     # a damaged file can make the library complain in many ways; none of them is the user's concern
     try:
@@ -43,8 +48,12 @@ def read_hdf5(path: Path, dt: float | None = None, box: Any = None) -> Snapshots
                 raise InputError(f"{path}: expected datasets positions and times, found groups; write datasets instead")
             if any(dataset.dtype.kind not in "iufbSO" for dataset in datasets.values()):
                 raise InputError(f"{path}: expected datasets of numbers; write plain arrays")
-            check_unpacked(path, sum(dataset.size * dataset.dtype.itemsize for dataset in datasets.values()))
-            arrays = {name: _array(dataset) for name, dataset in datasets.items()}
+            arrays: dict[str, Any] = {}
+            for name in left_in_file({name: dataset.nbytes for name, dataset in datasets.items()}, lazy):
+                check_unpacked(path, datasets[name].nbytes, whole=False)
+                arrays[name] = Hdf5Array.of(path, name, datasets[name], datasets[name].chunks)
+            check_unpacked(path, sum(dataset.nbytes for name, dataset in datasets.items() if name not in arrays))
+            arrays |= {name: _array(dataset) for name, dataset in datasets.items() if name not in arrays}
             if "format" in file.attrs:
                 arrays["format"] = np.asarray(file.attrs["format"])
     except InputError:

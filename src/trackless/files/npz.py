@@ -15,7 +15,9 @@ import numpy as np
 from trackless._errors import InputError
 from trackless.files.arrays import NAMES, arrays_of, even_times, snapshots_of
 from trackless.files.source import check_unpacked, looks_like
+from trackless.files.sources import NpyArray, stays_in_file
 from trackless.snapshots import Snapshots
+from trackless.stored import StoredArray
 
 # what comes out of damaged files, in the order of where it comes from: values and headers, the archive, its members
 _DAMAGE = (
@@ -30,8 +32,8 @@ def write_npz(snapshots: Snapshots, path: Path) -> None:
         np.savez(file, allow_pickle=False, **arrays_of(snapshots))
 
 
-def read_npz(path: Path, dt: float | None = None, box: Any = None) -> Snapshots:
-    """Read what :func:`write_npz` wrote, or any archive with ``positions`` and ``times`` (or ``dt``)."""
+def read_npz(path: Path, dt: float | None = None, box: Any = None, lazy: bool | None = None) -> Snapshots:
+    """Read what :func:`write_npz` wrote, or any archive with ``positions`` and ``times`` (or ``dt``); always whole."""
     try:
         with zipfile.ZipFile(path) as archive:
             check_unpacked(path, sum(member.file_size for member in archive.infolist()))
@@ -48,8 +50,8 @@ def read_npz(path: Path, dt: float | None = None, box: Any = None) -> Snapshots:
     return snapshots_of(arrays, path, dt, box)
 
 
-def read_npy(path: Path, dt: float | None = None, box: Any = None) -> Snapshots:
-    """A memory-mapped array (runs, times, particles, dim), or (times, particles, dim) for one run."""
+def read_npy(path: Path, dt: float | None = None, box: Any = None, lazy: bool | None = None) -> Snapshots:
+    """An array (runs, times, particles, dim), or (times, particles, dim) for one run; memory-mapped, or left there."""
     try:
         positions = _load(path, mmap_mode="r")
         if not isinstance(positions, np.ndarray):
@@ -57,6 +59,8 @@ def read_npy(path: Path, dt: float | None = None, box: Any = None) -> Snapshots:
             raise OSError("it is an archive of several arrays, as .npz files are")
     except _DAMAGE:
         raise _unreadable(path, "NPY array of plain numbers", ".npy") from None
+    if positions.ndim in (3, 4) and stays_in_file(positions.nbytes, lazy):
+        positions = StoredArray.of(NpyArray.of(path, "", positions))
     if positions.ndim == 3:
         positions = positions[None]
     times = even_times(path, dt, positions)

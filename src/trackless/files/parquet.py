@@ -1,8 +1,14 @@
-"""Parquet files and pandas tables: one particle per row, columns as in CSV."""
+"""Parquet files and pandas tables: one particle per row, columns as in CSV.
+
+A Parquet data set is a folder of files, which are further runs; unless they name the same run, and one goes on where
+another ends, or lies in the same folder ``run=3``: then they are one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +22,10 @@ from trackless.files.rows import Table
 from trackless.files.source import check_unpacked, looks_like
 from trackless.files.writing import check_fits_table, rows_of
 from trackless.snapshots import Snapshots
+from trackless.wording import plural
 
 EXTRA = "parquet"
+Spans = dict[Any, tuple[float, float] | None]
 
 
 def is_data_frame(value: object) -> bool:
@@ -40,24 +48,104 @@ def table_of(frame: Any, dt: float | None, columns: Mapping[str, str] | None) ->
     return _table(source, found, lambda name: np.asarray(values(name))), found
 
 
-def read_parquet(path: Path, dt: float | None, columns: Mapping[str, str] | None) -> tuple[Table, Layout]:
+@dataclass(frozen=True)
+class ParquetPart:
+    """Files of a data set that hold the same runs, and are read as one table.
+
+    Attributes
+    ----------
+    root : str
+        The folder of the data set.
+    files : tuple of str
+    """
+
+    root: str
+    files: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return self.files[0] if len(self.files) == 1 else f"{self.files[0]} and {plural(len(self.files) - 1, 'other')}"
+
+
+def read_parquet(path: Path | ParquetPart, dt: float | None, columns: Mapping[str, str] | None) -> tuple[Table, Layout]:
     """Only the columns that are needed are read."""
-    parquet = needed("pyarrow.parquet", EXTRA, path)
-    arrow = needed("pyarrow", EXTRA, path)
-    # a damaged file can make the library complain in many ways; none of them is the user's concern
+    part = path if isinstance(path, ParquetPart) else ParquetPart(str(path.parent), (str(path),))
+    with _readable(part):
+        found, content = _content(part, dt, columns)
+        return _table(str(path), found, lambda name: _column(content.column(name))), found
+
+
+def parts_of(
+    folder: Path, files: list[Path], dt: float | None, columns: Mapping[str, str] | None
+) -> list[ParquetPart]:  # fmt: skip
+    """The files of a data set, those together that hold the same runs."""
+    root = str(folder.absolute())
+    groups: list[tuple[list[str], Spans]] = []
+    for file in files:
+        part = ParquetPart(root, (str(file.absolute()),))
+        spans = _spans(part, dt, columns)
+        same = [group for group in groups if _go_on(group[1], spans)]
+        groups = [group for group in groups if group not in same]
+        members = [name for group in same for name in group[0]]
+        groups.append(
+            ([*members, *part.files], dict(item for group in (*same, ([], spans)) for item in group[1].items()))
+        )
+    order = {str(file.absolute()): k for k, file in enumerate(files)}
+    sets = sorted((sorted(members, key=order.__getitem__) for members, _ in groups), key=lambda names: order[names[0]])
+    return [ParquetPart(root, tuple(names)) for names in sets]
+
+
+def _spans(part: ParquetPart, dt: float | None, columns: Mapping[str, str] | None) -> Spans:
+    """Runs with a name, and the first and last of their times; of those whose names are those of folders, none."""
+    with _readable(part):
+        found, content = _content(part, dt, columns, ("run", "frame", "time"))
+        if "run" not in found.names:
+            return {}
+        runs = _column(content.column(found.names["run"]))
+        named = f"{found.names['run']}=" in str(Path(part.files[0]).relative_to(part.root))
+        names, which = np.unique(runs, return_inverse=True)
+        times = _column(content.column(next(found.names[r] for r in ("time", "frame") if r in found.names)))
+        ends = [np.full(len(names), end) for end in (np.inf, -np.inf)]
+        for extreme, end in zip((np.minimum, np.maximum), ends, strict=True):
+            extreme.at(end, which, times.astype(np.float64))
+        pairs = zip(*(end.tolist() for end in ends), strict=True)
+        return {name: None if named else span for name, span in zip(names.tolist(), pairs, strict=True)}
+
+
+def _go_on(before: Spans, spans: Spans) -> bool:
+    """Whether files hold parts of the same run: one names it like the other, and one's times begin where others end.
+
+    Files that number their runs each from 0 hold different ones, at the same times.
+    """
+    shared = [(before[name], spans[name]) for name in before.keys() & spans.keys()]
+    return any(one is None or two is None or one[1] <= two[0] or two[1] <= one[0] for one, two in shared)
+
+
+def _content(
+    part: ParquetPart, dt: float | None, columns: Mapping[str, str] | None, only: tuple[str, ...] = ()
+) -> tuple[Layout, Any]:
+    """What the columns are, and those that are needed, or those of some roles."""
+    data_set = needed("pyarrow.dataset", EXTRA, part).dataset(
+        list(part.files), format="parquet", partitioning="hive", partition_base_dir=part.root
+    )
+    found = layout([str(name) for name in data_set.schema.names], part, dt, columns)
+    wanted = [name for role, name in found.names.items() if not only or role in only]
+    size = 8 * data_set.count_rows() * len(wanted)
+    check_unpacked(Path(part.files[0]), size // len(part.files))
+    return found, data_set.to_table(columns=wanted)
+
+
+@contextmanager
+def _readable(part: ParquetPart) -> Iterator[None]:
+    """A damaged file can make the library complain in many ways; none of them is the user's concern."""
+    arrow = needed("pyarrow", EXTRA, part)
     try:
-        with parquet.ParquetFile(path) as file:
-            names = [str(name) for name in file.schema_arrow.names]
-            found = layout(names, path, dt, columns)
-            check_unpacked(path, 8 * file.metadata.num_rows * len(found.names))
-            content = file.read(columns=list(found.names.values()))
-            return _table(str(path), found, lambda name: _column(content.column(name))), found
+        yield
     except InputError:
         raise
     except (arrow.ArrowException, OSError, ValueError, KeyError, OverflowError, MemoryError, TypeError):
-        kind = looks_like(path)
+        kind = looks_like(Path(part.files[0]))
         said = kind if kind and "Parquet" not in kind else "it is damaged or cut short; copy or write it again"
-        raise InputError(f"{path}: not a readable Parquet file: {said}") from None
+        raise InputError(f"{part}: not a readable Parquet file: {said}") from None
 
 
 def write_parquet(snapshots: Snapshots, path: Path) -> None:

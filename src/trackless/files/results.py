@@ -49,6 +49,7 @@ from trackless.files.atomic import replacing
 from trackless.files.upgrades import OLDEST, upgraded
 from trackless.moments import Moments
 from trackless.tables import tabulated
+from trackless.watching import Watched
 
 FORMAT = "trackless result"
 SAVED_BLOCKS = 64  # of a fit's moments
@@ -67,12 +68,14 @@ _DATACLASSES: dict[str, type] = {
     for cls in vars(module).values()
     if isinstance(cls, type) and is_dataclass(cls) and cls.__module__ == module.__name__
 }
-_DATACLASSES["Moments"] = Moments
+_DATACLASSES |= {"Moments": Moments, "Watched": Watched}
 _ESTIMATORS: dict[str, type] = {cls.__name__: cls for cls in (SelfTest, LabeledMLE, SinkhornMLE, NeuralSelfTest)}
 
 
-def save(result: Any, path: str | Path, overwrite: bool = False) -> None:
+def save(result: Any, path: str | Path, overwrite: bool = False, compress: bool = True) -> None:
     """Write a fitted estimator or moments to ``path``; :func:`load` reads it back.
+
+    Moments hardly become smaller when they are compressed, which takes much longer than writing them.
 
     Examples
     --------
@@ -87,7 +90,8 @@ def save(result: Any, path: str | Path, overwrite: bool = False) -> None:
     """
     arrays: dict[str, np.ndarray] = {}
     content = {"format": FORMAT, "version": VERSION, "trackless": __version__, "result": _plain(result, arrays)}
-    with replacing(path, overwrite) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
+    method = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
+    with replacing(path, overwrite) as temporary, zipfile.ZipFile(temporary, "w", method) as archive:
         archive.writestr("content.json", json.dumps(content, indent=1))
         for name, array in arrays.items():
             buffer = io.BytesIO()

@@ -86,11 +86,16 @@ def most_unpacked(path: Path) -> int:
     return min(MOST_UNPACKED, max(ALWAYS_UNPACKED, MOST_EXPANSION * path.stat().st_size))
 
 
-def check_unpacked(path: Path, size: int) -> None:
-    """Refuse a file whose contents claim to be far larger than the file itself."""
-    if size > max(most_unpacked(path), 2 * path.stat().st_size):
+def check_unpacked(path: Path, size: int, whole: bool = True) -> None:
+    """Refuse a file (or folder) whose contents claim to be far larger than itself.
+
+    Contents that are not read whole may be as large as they like, in proportion.
+    """
+    own = sum(f.stat().st_size for f in path.rglob("*") if f.is_file()) if path.is_dir() else path.stat().st_size
+    most = max(ALWAYS_UNPACKED, MOST_EXPANSION * own)
+    if size > (max(min(MOST_UNPACKED, most), 2 * own) if whole else most):
         raise InputError(
-            f"{path}: its {path.stat().st_size:,} bytes claim to hold {size:,}, more than any real data shrink by; "
+            f"{path}: its {own:,} bytes claim to hold {size:,}, more than any real data shrink by; "
             "it is damaged or made to fill the memory; if it is neither, write it again without compression"
         )
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from trackless._errors import InputError
 from trackless.networks import Perceptron
+from trackless.passing import frames_at
 from trackless.quadrature import weights
 from trackless.snapshots import Snapshots
 
@@ -158,7 +159,7 @@ class Batches:
         positions = np.zeros((size, self.particles, self.snapshots.dim), np.float32)
         present = np.zeros((size, self.particles), np.float32)
         if self.snapshots.regular:
-            positions[: len(runs)] = self.scales.inside(self.snapshots.positions[runs, frames])
+            positions[: len(runs)] = self.scales.inside(frames_at(self.snapshots, runs, frames))
             present[: len(runs)] = 1
             return positions, present
         for k, (run, frame) in enumerate(zip(runs.tolist(), frames.tolist(), strict=True)):

@@ -1,0 +1,118 @@
+"""dask.distributed: real workers in processes of their own, one of which is killed."""
+
+import builtins
+import os
+import signal
+
+import numpy as np
+import pytest
+
+import trackless as tl
+from trackless import _progress, pieces, scale
+
+distributed = pytest.importorskip("distributed")
+MODEL = tl.models.reference()
+FAMILIES = tl.RadialSplines(6, lower=0.0, upper=3.0), tl.RadialSplines(9, lower=0.0, upper=5.0)
+ARRAYS = ("quadratic", "pair", "diffusion", "energy", "weight", "runs", "particles", "span")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with distributed.LocalCluster(
+        n_workers=4, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None, silence_logs=50
+    ) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def client(cluster):
+    with distributed.Client(cluster, set_as_default=False) as connected:
+        yield connected
+
+
+@pytest.fixture(scope="module")
+def data():
+    return tl.simulate(MODEL, runs=160, duration=1.0, step=0.01, observe_every=0.01)
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch):
+    monkeypatch.setattr(pieces, "BATCH_POINTS", 4_000)
+
+
+def assert_identical(found, expected):
+    for name in ARRAYS:
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+
+
+@pytest.mark.slow
+def test_four_workers_give_the_same_moments(data, client):
+    assert_identical(tl.accumulate(data, *FAMILIES, client=client), tl.accumulate(data, *FAMILIES))
+    here, there = (tl.accumulate(data, *FAMILIES, blocks=1, client=one) for one in (None, client))
+    for name in ("quadratic", "pair", "diffusion", "energy", "weight"):  # blocks that many batches add to
+        a, b = getattr(here, name), getattr(there, name)
+        assert np.abs(a - b).max() <= 1e-14 * np.abs(a).max()
+
+
+@pytest.mark.slow
+def test_a_killed_worker_changes_nothing(data, cluster, client):
+    here = tl.accumulate(data, *FAMILIES)
+    killed = []
+
+    def kill_one(items, description, total):
+        for item in items:
+            if not killed:
+                killed.append(next(iter(cluster.workers.values())).pid)
+                os.kill(killed[0], signal.SIGKILL)
+            yield item
+
+    with _progress.shown_by(kill_one):
+        there = tl.accumulate(data, *FAMILIES, client=client)
+    assert killed
+    assert_identical(there, here)
+
+
+@pytest.mark.slow
+def test_simulation_bootstrap_and_fit_on_a_cluster(data, client, tmp_path):
+    settings = {"runs": 600, "duration": 0.1, "step": 1e-2, "observe_every": 1e-2, "seed": 3}
+    far = tl.simulate(MODEL, **settings, client=client)
+    np.testing.assert_array_equal(far.positions, tl.simulate(MODEL, **settings).positions)
+    fits = [tl.fit(data[:40], 1.0, *FAMILIES, center=None, client=one) for one in (None, client)]
+    np.testing.assert_allclose(fits[1].coef_, fits[0].coef_, rtol=1e-10, atol=1e-10)
+    drawn = fits[0].bootstrap(30)
+    with tl.using(client):
+        np.testing.assert_allclose(fits[0].bootstrap(30), drawn, rtol=1e-10)
+
+
+@pytest.mark.slow
+def test_errors_of_workers_are_those_of_the_data(data, client):
+    positions = np.array(data.positions)
+    positions[120, 40, 3, 0] = np.inf
+    with pytest.raises(tl.InputError, match="run 120, frame 40, particle 3"):
+        tl.accumulate(tl.Snapshots(positions, data.times), *FAMILIES, client=client)
+
+
+def test_what_is_no_client_is_refused(data):
+    with pytest.raises(tl.InputError, match=r"client: expected a dask\.distributed\.Client, got str"):
+        tl.accumulate(data[:2], *FAMILIES, client="tcp://127.0.0.1:8786")
+
+
+def test_addresses_without_a_scheduler_are_named(monkeypatch):
+    monkeypatch.setattr(scale, "PATIENCE", "1 s")
+    with pytest.raises(tl.InputError, match=r"tcp://127\.0\.0\.1:9: no dask scheduler answers"), scale.connected(
+        "tcp://127.0.0.1:9"
+    ):  # fmt: skip
+        pass
+
+
+def test_without_dask_the_extra_is_named(monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *rest, **options):
+        if name.partition(".")[0] in ("dask", "distributed"):
+            raise ImportError(name)
+        return real(name, *rest, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(tl.InputError, match=r"pip install 'trackless\[dask\]'"), scale.connected("tcp://somewhere:1"):
+        pass
