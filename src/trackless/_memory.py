@@ -15,8 +15,8 @@ from typing import ParamSpec, TypeVar
 
 from trackless._errors import InputError
 
-PROGRAM = 300_000_000  # bytes: the interpreter, its libraries and compiled kernels
-LEAST = 400_000_000  # bytes below which nothing sensible can be done
+PROGRAM = 350_000_000  # bytes: the interpreter, its libraries, compiled kernels, and solving
+LEAST = 500_000_000  # bytes below which nothing sensible can be done
 DATA, MOMENTS = 0.4, 0.25  # shares of what remains; the rest is for work in flight, and for solving
 UNLIMITED_DATA = 1 / 8  # of the memory of the machine, where no limit was given
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}

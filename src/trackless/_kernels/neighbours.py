@@ -100,7 +100,7 @@ def _longer(of_i):
 def worth_listing(x, starts, pairs, lengths, reach):
     """Whether neighbours within ``reach`` are few enough, and there are particles enough, for lists to save time."""
     n = x.shape[1]
-    if n < MANY or x.shape[0] > 3 or not np.isfinite(reach):
+    if n < MANY or x.shape[0] > 3 or not np.isfinite(reach) or reach <= 0.0:
         return False
     room = np.empty(n, np.int64)
     everything = 0.5 * n * (n - 1)

@@ -141,8 +141,8 @@ def main() -> None:
         in_file, in_memory = measure(path, asked.memory)
         print(
             f"{asked.gigabytes:g} GB in {path.suffix} within {asked.memory}: {in_file.rate / 1e6:.0f} MB/s, "
-            f"{in_file.rate / in_memory.rate:.0%} of {in_memory.rate / 1e6:.0f} MB/s in memory; peak of anonymous memory "
-            f"{in_file.peak / 1e9:.2f} GB"
+            f"{in_file.rate / in_memory.rate:.0%} of {in_memory.rate / 1e6:.0f} MB/s in memory; "
+            f"anonymous memory up to {in_file.peak / 1e9:.2f} GB"
         )
     finally:
         if not asked.keep:
