@@ -378,3 +378,15 @@ def test_the_coupling_of_a_fit_is_its_own():
     mean, also = tl.simulate(fitted, **same), tl.simulate(fitted.converted("sum"), **same)
     np.testing.assert_allclose(mean.positions, also.positions, atol=1e-10)
     assert not np.allclose(tl.simulate(fitted, coupling="sum", **same).positions, mean.positions)
+
+
+@pytest.mark.parametrize("box", [None, 20.0])
+def test_many_particles_without_any_force_diffuse(box):
+    """There are no pairs to list where nothing reaches anywhere."""
+    free = tl.Model("free", None, None, (), sigma=1.0)
+    start = np.full((4, 150, 2), 10.0)
+    data = tl.simulate(
+        free, particles=150, runs=4, duration=0.1, step=1e-2, observe_every=0.1, initial=start, labeled=True, box=box
+    )
+    moved = data.positions[:, 1] - data.positions[:, 0]
+    assert moved.var() == pytest.approx(0.1, rel=0.15)  # 1200 numbers: 4 % by chance
