@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import trackless as tl
-from trackless import _progress, pieces, scale
+from trackless import _progress, passes, pieces, scale
 
 distributed = pytest.importorskip("distributed")
 MODEL = tl.models.reference()
@@ -70,6 +70,16 @@ def test_a_killed_worker_changes_nothing(data, cluster, client):
         there = tl.accumulate(data, *FAMILIES, client=client)
     assert killed
     assert_identical(there, here)
+
+
+@pytest.mark.slow
+def test_data_in_files_are_read_by_the_workers(data, client, tmp_path, monkeypatch):
+    np.save(tmp_path / "data.npy", data.positions)
+    stored = tl.read(tmp_path / "data.npy", dt=0.01, lazy=True)
+    assert stored.in_files
+    monkeypatch.setattr(passes, "Excerpt", None)  # nothing is sent
+    open_ = tl.RadialSplines(6), tl.RadialSplines(9)
+    assert_identical(tl.accumulate(stored, *open_, client=client), tl.accumulate(data, *open_))
 
 
 @pytest.mark.slow
