@@ -6,9 +6,10 @@ import signal
 
 import numpy as np
 import pytest
+from terminal import trackless
 
 import trackless as tl
-from trackless import _progress, pieces, scale
+from trackless import _progress, passes, pieces, scale
 
 distributed = pytest.importorskip("distributed")
 MODEL = tl.models.reference()
@@ -73,6 +74,16 @@ def test_a_killed_worker_changes_nothing(data, cluster, client):
 
 
 @pytest.mark.slow
+def test_data_in_files_are_read_by_the_workers(data, client, tmp_path, monkeypatch):
+    np.save(tmp_path / "data.npy", data.positions)
+    stored = tl.read(tmp_path / "data.npy", dt=0.01, lazy=True)
+    assert stored.in_files
+    monkeypatch.setattr(passes, "Excerpt", None)  # nothing is sent
+    open_ = tl.RadialSplines(6), tl.RadialSplines(9)
+    assert_identical(tl.accumulate(stored, *open_, client=client), tl.accumulate(data, *open_))
+
+
+@pytest.mark.slow
 def test_simulation_bootstrap_and_fit_on_a_cluster(data, client, tmp_path):
     settings = {"runs": 600, "duration": 0.1, "step": 1e-2, "observe_every": 1e-2, "seed": 3}
     far = tl.simulate(MODEL, **settings, client=client)
@@ -82,6 +93,17 @@ def test_simulation_bootstrap_and_fit_on_a_cluster(data, client, tmp_path):
     drawn = fits[0].bootstrap(30)
     with tl.using(client):
         np.testing.assert_allclose(fits[0].bootstrap(30), drawn, rtol=1e-10)
+
+
+@pytest.mark.slow
+def test_the_command_line_uses_a_cluster(data, cluster, tmp_path):
+    np.save(tmp_path / "data.npy", data.positions)
+    families = ("--method", "self-test", "--external", "splines:6", "--interaction", "splines:9", "--sigma", "1")
+    for name, more in (("here", ()), ("there", ("--dask", cluster.scheduler_address))):
+        ended = trackless("fit", "data.npy", "--dt", "0.01", "-o", name, *families, *more, cwd=tmp_path)
+        assert ended.returncode == 0, ended.stderr
+    here, there = (tl.load(tmp_path / name) for name in ("here", "there"))
+    np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-10)
 
 
 @pytest.mark.slow
