@@ -5,12 +5,11 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
-from terminal import trackless
+from terminal import interruptible, trackless
 
 import trackless as tl
 
@@ -224,10 +223,7 @@ def test_force_overwrites(data_file):
 
 
 def test_interrupting_leaves_no_file(tmp_path):
-    # The program listens to interrupts even where the tests themselves, started in the background, do not.
-    listening = "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
-    program = f"{listening} runpy.run_module('trackless.cli', run_name='__main__')"
-    command = [sys.executable, "-c", program, "simulate", "reference", "-o", "data.npz", "--runs", "100000"]
+    command = interruptible("simulate", "reference", "-o", "data.npz", "--runs", 100_000)
     pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     process = subprocess.Popen(command, cwd=tmp_path, **pipes)
     try:

@@ -4,12 +4,11 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
-from terminal import trackless
+from terminal import interruptible, trackless
 
 import trackless as tl
 
@@ -60,13 +59,16 @@ def test_files_are_added_and_said(folder, tmp_path, runs):
 
 
 def test_an_interrupt_is_an_end(folder, tmp_path):
-    command = [sys.executable, "-m", "trackless.cli", "watch", "in", "-o", "fit.trackless", "--every", "0.2", *OPTIONS]
+    command = interruptible("watch", "in", "-o", "fit.trackless", "--every", 0.2, *OPTIONS)
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        while not (tmp_path / "fit.trackless").exists():
-            assert process.poll() is None
-            time.sleep(0.1)
-        process.send_signal(signal.SIGINT)
-        out, errors = process.communicate(timeout=60)
+        try:
+            while not (tmp_path / "fit.trackless").exists():
+                assert process.poll() is None
+                time.sleep(0.1)
+            process.send_signal(signal.SIGINT)
+            out, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == 0, errors
     assert "Stopped after 1 file" in out
     assert errors == ""
