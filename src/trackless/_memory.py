@@ -11,13 +11,14 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from trackless._errors import InputError
 
-PROGRAM = 300_000_000  # bytes: the interpreter, its libraries and compiled kernels
-LEAST = 400_000_000  # bytes below which nothing sensible can be done
-DATA, MOMENTS = 0.4, 0.25  # shares of what remains; the rest is for work in flight, and for solving
+PROGRAM = 350_000_000  # bytes: the interpreter, its libraries, compiled kernels, and solving
+LEAST = 500_000_000  # bytes below which nothing sensible can be done
+DATA, WORK = 0.4, 0.25  # shares of what remains; the rest is for what is in flight between them
 UNLIMITED_DATA = 1 / 8  # of the memory of the machine, where no limit was given
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
@@ -94,9 +95,9 @@ def for_data() -> int:
     return int(DATA * (_limit - PROGRAM)) if _limit is not None else int(UNLIMITED_DATA * _physical())
 
 
-def for_moments(usual: int) -> int:
-    """Bytes that moments may take: ``usual``, or less under a limit."""
-    return usual if _limit is None else min(usual, int(MOMENTS * (_limit - PROGRAM)))
+def for_work(usual: int) -> int:
+    """Bytes that one large thing that is worked with may take, such as moments: ``usual``, or less under a limit."""
+    return usual if _limit is None else min(usual, int(WORK * (_limit - PROGRAM)))
 
 
 def in_words(size: float) -> str:
@@ -114,7 +115,12 @@ def in_words(size: float) -> str:
 
 
 def _physical() -> int:
+    """Memory of the machine, or of the container that this process runs in."""
     try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        found = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):  # where the system does not say
-        return 4 * 2**30
+        found = 4 * 2**30
+    try:
+        return min(found, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    except (ValueError, OSError):  # "max", or no such thing
+        return found

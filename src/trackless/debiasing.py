@@ -23,7 +23,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from trackless import _progress
+from trackless import _memory, _progress
 from trackless._errors import InputError
 from trackless.accumulation import accumulate
 from trackless.basis import Basis
@@ -116,7 +116,8 @@ class Simulated:
         self.matrix = moments.normal_equations(1.0, quadrature).matrix
         self.gap, self.duration = gap, float(times[-1] - times[0])
         _, frames, particles, _ = data.positions.shape
-        self.runs = max(8, min(COPIES * data.runs, MOST_RUNS, MOST_POSITIONS // (frames * FINE * particles)))
+        most = _memory.for_work(8 * data.dim * MOST_POSITIONS) // (8 * data.dim)
+        self.runs = max(8, min(COPIES * data.runs, MOST_RUNS, most // (frames * FINE * particles)))
         low, high, _ = surveyed(data)
         middle, half = 0.5 * (low + high), 0.5 * (high - low)
         self.bounds = (middle - FAR * half, middle + FAR * half) if data.box is None else None

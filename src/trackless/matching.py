@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trackless import _memory
 from trackless._errors import InputError
 from trackless._kernels.matching import FARTHEST, match_frames
 from trackless.snapshots import Snapshots
@@ -155,10 +156,10 @@ class Matching:
         if self.epsilon is not None:
             epsilon = np.full(len(gaps), float(self.epsilon))
         largest = int(np.diff(starts).max(initial=0))
-        if self.method != "labels" and 8 * largest**2 > MOST_BYTES:
+        if self.method != "labels" and 8 * largest**2 > _memory.for_work(MOST_BYTES):
             raise InputError(
-                f"matching {largest} particles needs {8e-9 * largest**2:.0f} GB of distances for each thread; "
-                "use tl.SelfTest, which matches nothing, or fewer particles"
+                f"matching {largest} particles needs {_memory.in_words(8 * largest**2)} of distances for each "
+                "thread; use tl.SelfTest, which matches nothing, or fewer particles"
             )
         farthest = FARTHEST if self.max_distance is None else min(float(self.max_distance), FARTHEST)
         unfinished = match_frames(

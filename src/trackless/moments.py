@@ -355,7 +355,7 @@ def pair_rule(followed: bool) -> tuple[int, int]:
 
 def bounded_blocks(wanted: int, size: int, pair_size: int, windows: int, asked: int | None = None) -> int:
     """How many blocks fit into the memory bound, at most ``wanted`` and (if given) ``asked``."""
-    limit = max(1, min(wanted, _memory.for_moments(MEMORY) // block_bytes(size, pair_size, windows)))
+    limit = max(1, min(wanted, _memory.for_work(MEMORY) // block_bytes(size, pair_size, windows)))
     return min(limit, MAX_BLOCKS if asked is None else asked)
 
 
@@ -366,7 +366,7 @@ def block_bytes(size: int, pair_size: int, windows: int) -> int:
 
 def check_one_block(size: int, pair_size: int, windows: int) -> None:
     """Refuse moments that do not fit into memory even in a single block."""
-    one, most = block_bytes(size, pair_size, windows), _memory.for_moments(MOST_BYTES)
+    one, most = block_bytes(size, pair_size, windows), _memory.for_work(MOST_BYTES)
     if one > most:
         raise InputError(
             f"{size} functions in {windows} windows need {_memory.in_words(one)} of moments, "

@@ -114,9 +114,9 @@ def _slab_shape(source: Source, axes: int) -> tuple[int, ...]:
     together = prod(min(c, n) for c, n in zip(chunk[:axes], source.shape, strict=False)) * entry
     if together > most:
         raise InputError(
-            f"{source.name}: {_memory.in_words(together)} of it have to be read together, as its chunks are "
+            f"{source.name}: {_memory.in_words(together)} of it have to be read together, its chunks being "
             f"{tuple(chunk)} of {tuple(source.shape)}, and {_memory.in_words(most)} may be; allow more memory "
-            "(memory=, --memory), or write it in smaller chunks"
+            "(memory=, --memory), or write it in smaller chunks (files)"
         )
     return (chunk[0], chunk[1] * max(1, (target if chunk[0] == 1 else most) // together))
 

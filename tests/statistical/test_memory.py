@@ -6,39 +6,49 @@ from pathlib import Path
 
 import pytest
 
+from trackless.benchmarks.storage import generate
+
 WATCHED = """
-import sys, threading, time
+import sys
 import numpy as np
 import trackless as tl
-
-def anonymous():
-    lines = open("/proc/self/status").read().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon")) / 1024
-
-peak, done = [0.0], threading.Event()
-
-def watch():
-    while not done.is_set():
-        peak[0] = max(peak[0], anonymous())
-        time.sleep(0.002)
+from trackless.benchmarks.storage import anonymous, anonymous_peak
 
 {before}
 start = anonymous()
-threading.Thread(target=watch, daemon=True).start()
-{job}
-done.set()
-print(peak[0] - start)
+with anonymous_peak(0.002) as peak:
+    {job}
+print(start / 2**20, peak[0] / 2**20)
 """
+pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
+
+
+def peak(before, job, *arguments):
+    """Megabytes of anonymous memory of a process before ``job``, and the most while it runs."""
+    command = [sys.executable, "-c", WATCHED.format(before=before, job=job), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return tuple(map(float, done.stdout.split()))
 
 
 def growth(before, job, *arguments):
     """Megabytes by which ``job`` makes a process grow."""
-    command = [sys.executable, "-c", WATCHED.format(before=before, job=job), *map(str, arguments)]
-    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    start, most = peak(before, job, *arguments)
+    return most - start
+
+
+@pytest.mark.parametrize("ending", ["npy", "zarr"])
+def test_a_limit_of_memory_is_kept(ending, tmp_path):
+    """400 MB of data within 500 MB, of which the program takes more than 100."""
+    generate(tmp_path / f"data.{ending}", 4e8)
+    _, most = peak(
+        "tl.set_memory('500MB')",
+        "tl.accumulate(tl.read(sys.argv[1], dt=0.01), tl.RadialSplines(5), tl.RadialSplines(8))",
+        tmp_path / f"data.{ending}",
+    )
+    assert 100 < most < 5e8 / 2**20
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
 def test_memory_mapped_data_are_not_copied(tmp_path):
     import numpy as np
 
@@ -61,7 +71,6 @@ def test_memory_mapped_data_are_not_copied(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
 def test_thousands_of_particles_are_matched_within_a_few_cost_matrices():
     """2000 particles that move as far as their spacing; one matrix of costs takes 32 MB."""
     grown = growth(

@@ -528,7 +528,7 @@ def test_labels_may_be_wrong_too():
 
 def test_too_many_particles_for_a_matrix_of_distances():
     starts, one = np.array([0, 30_000, 60_000]), np.ones(1, dtype=int)
-    with refused("matching 30000 particles needs 7 GB"):
+    with refused("matching 30000 particles needs 7.2 GB"):
         Matching("assignment").moves(np.zeros((60_000, 1)), starts, 0 * one, one, np.ones(1), None)
 
 

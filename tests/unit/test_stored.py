@@ -118,7 +118,7 @@ def test_no_chunk_is_read_twice(tmp_path, monkeypatch):
 def test_chunks_that_do_not_fit_are_refused(tmp_path, monkeypatch):
     data = tl.read(in_file("zarr: one time", tmp_path), dt=DT)
     monkeypatch.setattr(_memory, "for_data", lambda: 5_000)
-    with pytest.raises(tl.InputError, match=r"1.84 kB of it have to be read together, as its chunks are .*--memory"):
+    with pytest.raises(tl.InputError, match=r"1.84 kB of it have to be read together, its chunks being .*--memory"):
         tl.accumulate(data, *BASES)
 
 

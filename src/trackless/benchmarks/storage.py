@@ -2,8 +2,8 @@
 
     python -m trackless.benchmarks.storage FOLDER --gigabytes 20 --memory 1GB --form zarr
 
-writes random positions, reduces them to moments within the limit, and deletes them. Both passes are timed in processes
-of their own, the one in memory before and after the other, because other work on the machine comes and goes.
+writes random positions, reduces them to moments within the limit, and deletes them. Passes over files and in memory are
+timed in processes of their own, in turns, because other work on the machine comes and goes.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,13 +31,21 @@ PART = 500_000_000  # bytes that are in memory for comparison
 BASES = (12, 24)  # splines for V and Phi
 
 
-class Pass(NamedTuple):
-    """One pass over a file."""
+class Passes(NamedTuple):
+    """Several passes, together."""
 
-    rate: float
-    """bytes per second"""
+    size: float
+    """bytes of positions"""
+    seconds: float
+    processor: float
+    """seconds of all threads"""
     peak: float
     """bytes of anonymous memory of the process, at most"""
+
+    def joined(self, other: Passes) -> Passes:
+        """Both."""
+        size, seconds, processor = (a + b for a, b in zip(self[:3], other[:3], strict=True))
+        return Passes(size, seconds, processor, max(self.peak, other.peak))
 
 
 def generate(path: Path, size: float, seed: int = 0) -> None:
@@ -68,19 +77,22 @@ def _target(path: Path, shape: tuple[int, ...]) -> Iterator[Any]:
             yield file.create_dataset("positions", shape, np.float64, chunks=chunks)
 
 
-def timed(path: Path, memory: str | None, part: int | None = None) -> Pass:
-    """Accumulate a file within a limit, or (without one) so many of its runs that were brought into memory."""
+def work(path: Path, memory: str | None, part: int | None = None) -> None:
+    """Accumulate the runs that each line of the input asks for, within a limit; or always so many held in memory."""
+    tl.set_memory(memory)
     data = tl.read(path, dt=DT, lazy=True)
-    few = data[:64]
-    bases = closed_bases(tl.Snapshots(np.asarray(few.positions), few.times), *map(tl.RadialSplines, BASES))
+    few = tl.Snapshots(np.asarray(data[:64].positions), data.times)
+    bases = closed_bases(few, *map(tl.RadialSplines, BASES))
     tl.accumulate(few, *bases)  # kernels are compiled, or loaded
-    if part is not None:
-        data = tl.Snapshots(np.asarray(data[:part].positions), data.times)
-    with anonymous_peak() as peak:
-        start = time.perf_counter()
-        tl.accumulate(data, *bases, memory=memory)
-        seconds = time.perf_counter() - start
-    return Pass(data.nbytes / seconds, peak[0])
+    held = tl.Snapshots(np.asarray(data[:part].positions), data.times) if part is not None else None
+    for line in sys.stdin:
+        first, last = map(int, line.split())
+        asked = held if held is not None else data[first:last]
+        with anonymous_peak() as peak:
+            start = time.perf_counter(), time.process_time()
+            tl.accumulate(asked, *bases)
+            end = time.perf_counter(), time.process_time()
+        print(asked.nbytes, end[0] - start[0], end[1] - start[1], peak[0], flush=True)
 
 
 @contextmanager
@@ -110,19 +122,38 @@ def anonymous() -> float:
     return next((1024.0 * int(line.split()[1]) for line in lines if line.startswith("RssAnon")), 0.0)
 
 
-def _in_process(path: Path, memory: str | None, part: int | None) -> Pass:
-    code = f"from trackless.benchmarks.storage import *; print(*timed(Path(sys.argv[1]), {memory!r}, {part!r}))"
-    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
-    return Pass(*map(float, done.stdout.split()))
+class _Worker:
+    """A process that accumulates when it is told to."""
+
+    def __init__(self, path: Path, memory: str | None, part: int | None) -> None:
+        code = f"from trackless.benchmarks.storage import *; work(Path(sys.argv[1]), {memory!r}, {part!r})"
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", code, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.passes = Passes(0.0, 0.0, 0.0, 0.0)
+
+    def run(self, first: int, last: int) -> None:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(f"{first} {last}\n")
+        self.process.stdin.flush()
+        self.passes = self.passes.joined(Passes(*map(float, self.process.stdout.readline().split())))
+
+    def close(self) -> None:
+        self.process.communicate()
 
 
-def measure(path: Path, memory: str) -> tuple[Pass, Pass]:
-    """A pass over all of a file within a limit, and one over a part of it in memory (the mean of two)."""
-    part = max(8, PART // RUN_BYTES)
-    before = _in_process(path, None, part)
-    in_file = _in_process(path, memory, None)
-    after = _in_process(path, None, part)
-    return in_file, Pass((before.rate + after.rate) / 2, max(before.peak, after.peak))
+def measure(path: Path, memory: str, turns: int = 20) -> tuple[Passes, Passes]:
+    """A pass over all of a file within a limit, and in turns with it passes over a part that is in memory."""
+    runs = len(tl.read(path, dt=DT, lazy=True))
+    workers = _Worker(path, memory, None), _Worker(path, None, min(runs, PART // RUN_BYTES))
+    cuts = np.linspace(0, runs, min(turns, runs // 4) + 1).astype(int).tolist()
+    for turn in pairwise(cuts):
+        for worker in workers:
+            worker.run(*turn)
+    for worker in workers:
+        worker.close()
+    return workers[0].passes, workers[1].passes
 
 
 def main() -> None:
@@ -132,17 +163,19 @@ def main() -> None:
     parser.add_argument("--gigabytes", type=float, default=2.0)
     parser.add_argument("--memory", default="1GB")
     parser.add_argument("--form", default="npy", choices=["npy", "h5", "zarr"])
+    parser.add_argument("--turns", type=int, default=20, help="with the passes in memory")
     parser.add_argument("--keep", action="store_true", help="do not delete the file, and use it if it is there")
     asked = parser.parse_args()
     path = asked.folder / f"storage-benchmark.{asked.form}"
     if not (asked.keep and path.exists()):
         generate(path, asked.gigabytes * 1e9)
     try:
-        in_file, in_memory = measure(path, asked.memory)
+        in_file, in_memory = measure(path, asked.memory, asked.turns)
+        rates, costs = ([p.size / t / 1e6 for p in (in_file, in_memory) for t in (p[which],)] for which in (1, 2))
         print(
-            f"{asked.gigabytes:g} GB in {path.suffix} within {asked.memory}: {in_file.rate / 1e6:.0f} MB/s, "
-            f"{in_file.rate / in_memory.rate:.0%} of {in_memory.rate / 1e6:.0f} MB/s in memory; peak of anonymous memory "
-            f"{in_file.peak / 1e9:.2f} GB"
+            f"{in_file.size / 1e9:.3g} GB in {path.suffix} within {asked.memory}: {rates[0]:.0f} MB/s, "
+            f"{rates[0] / rates[1]:.0%} of {rates[1]:.0f} MB/s in memory; per second of a processor {costs[0]:.0f} MB, "
+            f"{costs[0] / costs[1]:.0%} of {costs[1]:.0f} MB; anonymous memory up to {in_file.peak / 1e9:.2f} GB"
         )
     finally:
         if not asked.keep:
