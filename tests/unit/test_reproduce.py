@@ -165,7 +165,7 @@ def test_cells_that_differ_have_a_numbered_reason():
     reasons = {("reference", "labeled"): "Not asked for.", ("", "sinkhorn"): "Because."}
     table = protocol_table("t", "T", cells, reasons)
     assert [row[5] for row in table.rows] == ["", "+15.4 (1)"]
-    assert "(1) Because." in table.note
+    assert "\n1. Because." in table.note
     assert "Not asked for" not in table.note
 
 
