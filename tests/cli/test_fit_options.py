@@ -89,3 +89,21 @@ def test_simulate_with_another_sigma(tmp_path):
                    for name in ("quiet", "loud"))  # fmt: skip
     assert quiet < 0.2 * loud
     assert trackless(*options, "-o", "wrong.npz", "--sigma", -1, cwd=tmp_path).returncode == 2
+
+
+def test_a_folder_is_fitted_within_a_limit_of_memory(tmp_path):
+    data = tl.simulate(tl.models.reference(), runs=6, particles=5, step=1e-3, observe_every=0.02, seed=3)
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    for k in range(6):
+        tl.write(data[k : k + 1], parts / f"run{k}.csv")
+    tl.write(data, tmp_path / "whole.zarr")
+    options = ("--sigma", 1, "--method", "self-test", "--memory", "1GB", "--json")
+    losses = [
+        json.loads(trackless("fit", name, *options, cwd=tmp_path).stdout)["loss"] for name in ("parts", "whole.zarr")
+    ]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-12)
+    for size, said in (("4MB", "--memory: 4 MB is too little"), ("much", "--memory: expected a size such as 2GB")):
+        wrong = trackless("fit", "parts", "--memory", size, cwd=tmp_path)
+        assert wrong.returncode == 2
+        assert said in wrong.stderr
