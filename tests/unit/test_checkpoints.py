@@ -123,7 +123,9 @@ def test_killed_work_goes_on_in_another_process(data, folder, tmp_path):
     found, (rest,) = batches_of(lambda: accumulated(data, checkpoint=folder))
     whole, (every,) = batches_of(lambda: accumulated(data))
     assert rest == every - 5
-    assert_identical(found, whole)
+    for name in ARRAYS:  # up to rounding: another process may have compiled the kernel for itself, in another order
+        here = getattr(whole, name)
+        np.testing.assert_allclose(getattr(found, name), here, rtol=0, atol=1e-12 * np.abs(here).max(), err_msg=name)
 
 
 def part_of(folder):

