@@ -198,6 +198,23 @@ def test_the_page_has_what_was_computed(tmp_path):
     assert json.loads((tmp_path / "sections.json").read_text())["boundary"]["title"] == "A title"
 
 
+def test_a_quick_look_does_not_touch_the_page_of_a_full_run(tmp_path):
+    section = Section("A title", ("A paragraph.",))
+    page.write_section(tmp_path, "boundary", section, page.record(1.0, 1.0, 1.0))
+    full = page.write_page(tmp_path).read_text()
+    assert "10 sets of 2000 runs" in full
+    assert "quick look" not in full
+    with pytest.raises(tl.InputError, match="holds the page of a full run; give a quick one another --output"):
+        runner.open_context(tmp_path, quick=True, resume=True)
+    (tmp_path / "quick").mkdir()
+    page.write_section(tmp_path / "quick", "boundary", section, page.record(1.0, 1.0, 1.0, quick=True))
+    quick = page.write_page(tmp_path / "quick").read_text()
+    assert f"{QUICK.trials} sets of {QUICK.runs} runs" in quick
+    assert "This is a quick look" in quick
+    with pytest.raises(tl.InputError, match="holds the page of a quick run"):
+        runner.open_context(tmp_path / "quick", quick=False, resume=False)
+
+
 def test_experiments_have_titles_and_parts(context):
     for name in EXPERIMENTS:
         assert runner.title_of(name)

@@ -56,7 +56,7 @@ def main() -> None:
     except (KeyboardInterrupt, SystemExit) as end:
         code = 130 if isinstance(end, KeyboardInterrupt) else end.code
         if code == 130:  # the framework turns an interrupt into this code without a word
-            errors.print("interrupted; nothing was written")
+            errors.print("interrupted; no file was left half-written")
         sys.exit(code)
 
 

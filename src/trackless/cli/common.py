@@ -160,13 +160,13 @@ def job(threads: int | None, quiet: bool, memory: str | None = None) -> Iterator
 
 
 @contextmanager
-def kept_in(checkpoint: Path | None) -> Iterator[None]:
+def kept_in(checkpoint: Path | None, words: str = "the same command goes on with what is kept in") -> Iterator[None]:
     """A word on where the work goes on if it is interrupted in here."""
     try:
         yield
     except KeyboardInterrupt:
         if checkpoint is not None:
-            errors.print(f"the same command goes on with what is kept in {escape(str(checkpoint))}", highlight=False)
+            errors.print(f"{words} {escape(str(checkpoint))}", highlight=False)
         raise
 
 

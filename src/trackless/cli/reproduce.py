@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from trackless.cli.common import Threads, UsageError, console, job, say, without_files
+from trackless.cli.common import Threads, UsageError, console, job, kept_in, say, without_files
 
 
 def reproduce(
@@ -20,9 +20,15 @@ def reproduce(
     resume: Annotated[
         bool, typer.Option("--resume", metavar="", help="Go on with the parts of an earlier run.")
     ] = False,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for tables, figures and the page.")] = Path(
-        "results"
-    ),
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Folder for tables, figures and the page.",
+            show_default="results, or results-quick with --quick",
+        ),
+    ] = None,
     threads: Threads = None,
 ) -> None:
     """Compute the paper's tables and figures again, from simulation to picture.
@@ -46,7 +52,8 @@ def reproduce(
             raise UsageError("reproduce: say what to compute: all, or names that --list shows")
         with without_files():
             wanted = chosen(names)
-        output.mkdir(parents=True, exist_ok=True)
-        context = open_context(output, quick, resume)
-        page = run(wanted, context, output, lambda text: say(False, text))
+        folder = output or Path("results-quick" if quick else "results")
+        context = open_context(folder, quick, resume)
+        with kept_in(context.store.folder, "--resume goes on with the parts in"):
+            page = run(wanted, context, folder, lambda text: say(False, text))
         say(False, f"Done in {clock() / 60:.1f} minutes. The page is {page}.")

@@ -20,7 +20,7 @@ def parts(context: Context) -> list[Part]:
 
 def section(context: Context) -> Section:
     errors = table_of(context, PANELS[2])
-    result = Figure(figsize=(9.5, 4), layout="constrained")
+    result = Figure(figsize=(11, 4), layout="constrained")
     axes = result.subplots(1, 2, sharey=True)
     for role, axis in enumerate(axes):
         draw_rates(axis, errors, role)
@@ -31,7 +31,7 @@ def section(context: Context) -> Section:
             axis.plot(sizes, means, color=color_of(dt), ls=":", marker="D", ms=5, label=f"dt = {dt:g}, exactly")
         axis.set_title(LETTERS[role])
     axes[0].set_ylabel("error of the gradient (%)")
-    axes[1].legend(frameon=False, fontsize=8)
+    result.legend(*axes[1].get_legend_handles_labels(), loc="outside right center", frameon=False, fontsize=9)
     largest = max(context.protocol.sizes)
     said = "; ".join(
         f"dt = {dt:g}: floor "

@@ -7,6 +7,7 @@ import os
 import resource
 import subprocess
 import sys
+from dataclasses import asdict
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 from trackless import __version__
 from trackless.files.atomic import replacing
 from trackless.reproduce import EXPERIMENTS
+from trackless.reproduce.protocol import FULL, QUICK
 from trackless.reproduce.sections import Claim, Section
 
 CONTENT = "sections.json"
@@ -35,11 +37,14 @@ fitted and drawn by `trackless reproduce`; only the paper's own numbers were tak
 `src/trackless/reproduce/published.csv`). Errors are relative L2(rho) errors of gradients in %.
 
 Three numbers stand beside each other: the **paper's**; **ours under the paper's protocol** (the same estimators, steps
-of 1e-4, L-curve, 10 sets of 2000 runs); and **ours at its best**, which may do anything but look at the truth: it is
-fitted to the same number of runs, simulated accurately, with the cubic rule, without the times that the snapshots do
-not resolve, with bias removed by simulation at coarse intervals (but for the smoothness and the singular model, whose
-forces need steps so small that it would take ten minutes a set), and without a basis through `tl.fit`. Ours at its best
-is the mean of five sets of 2000 runs.
+of 1e-4, L-curve, {trials} sets of {runs} runs); and **ours at its best**, which may do anything but look at the truth:
+it is fitted to the same number of runs, simulated accurately, with the cubic rule, without the times that the snapshots
+do not resolve, with bias removed by simulation at coarse intervals (but for the smoothness and the singular model,
+whose forces need steps so small that it would take ten minutes a set), and without a basis through `tl.fit`. Sets at
+its best: {best_trials}, of {runs} runs each.
+"""
+QUICK_LOOK = """**This is a quick look** (`--quick`), with far fewer runs than the paper had: it shows that everything
+works and in which order the methods come, not whether numbers agree. `trackless reproduce all` computes the real page.
 """
 
 
@@ -49,13 +54,14 @@ def peak_memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
-def record(seconds: float, own: float, memory: float) -> dict[str, Any]:
-    """When, with which code, on what machine, for how long, with how much memory (GB).
+def record(seconds: float, own: float, memory: float, quick: bool = False) -> dict[str, Any]:
+    """When, with which code, on what machine, for how long, with how much memory (GB), under which protocol.
 
     ``own`` seconds were not spent for experiments before it.
     """
     there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return {
+        "protocol": _PROTOCOLS[quick],
         "date": date.today().isoformat(),
         "version": __version__,
         "commit": _commit(),
@@ -89,12 +95,19 @@ def write_section(folder: Path, name: str, section: Section, about: dict[str, An
         temporary.write_text(json.dumps(content, indent=1) + "\n")
 
 
+def protocol_on(folder: Path) -> str | None:
+    """Which protocol the page in a folder was computed with, "quick" or "full"; None where there is no page."""
+    return next((_protocol(section) for section in _content(folder).values()), None)
+
+
 def write_page(folder: Path) -> Path:
     """The page of all sections that are there."""
     content = _content(folder)
     there = [name for name in EXPERIMENTS if name in content]
+    quick = protocol_on(folder) == _PROTOCOLS[True]
     lines = [
-        INTRODUCTION, *_in_short([content[name] for name in there]),
+        INTRODUCTION.format(**asdict(QUICK if quick else FULL)), *([QUICK_LOOK] if quick else []),
+        *_in_short([content[name] for name in there]),
         *_conclusions([Claim(*c) for name in there for c in content[name]["claims"]]),
     ]  # fmt: skip
     for name in there:
@@ -144,6 +157,13 @@ def _section(content: dict[str, Any], name: str) -> list[str]:
     where = f"trackless {about['version']}, commit {about['commit']}"
     cost = f"{about['machine']}, {about['minutes']} minutes, peak memory {about['peak memory']} GB"
     return [*lines, f"*`trackless reproduce {name}`, {about['date']}, {where}; {cost}.*", ""]
+
+
+def _protocol(section: dict[str, Any]) -> str:
+    return section["about"].get("protocol", _PROTOCOLS[False])  # older pages do not say: only full ones were kept
+
+
+_PROTOCOLS = {True: "quick", False: "full"}
 
 
 def _content(folder: Path) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 from trackless import _progress
 from trackless._errors import InputError
 from trackless.reproduce import EXPERIMENTS
-from trackless.reproduce.page import peak_memory, record, write_page, write_section
+from trackless.reproduce.page import peak_memory, protocol_on, record, write_page, write_section
 from trackless.reproduce.protocol import FULL, QUICK, Context, Part
 from trackless.reproduce.store import Store
 
@@ -33,7 +33,13 @@ def chosen(names: Sequence[str]) -> list[str]:
 
 
 def open_context(folder: Path, quick: bool, resume: bool) -> Context:
-    """The place where parts are kept; parts of an earlier run are used only if asked for."""
+    """The place where parts are kept; parts of an earlier run are used only if asked for.
+
+    A quick look and the full run do not share a page: one would overwrite what the other took hours to compute.
+    """
+    there, wanted = protocol_on(folder), "quick" if quick else "full"
+    if there not in (None, wanted):
+        raise InputError(f"{folder} holds the page of a {there} run; give a {wanted} one another --output")
     parts = folder / "parts" / ("quick" if quick else "full")
     if not resume and parts.is_dir() and any(parts.iterdir()):
         raise InputError(
@@ -90,7 +96,7 @@ def _finish(name: str, context: Context, folder: Path, done: Callable[[str], Any
     earlier = {part for other in EXPERIMENTS[: EXPERIMENTS.index(name)] for part in _parts_of(other, context)}
     own = sum(cost[0] for part, cost in spent.items() if part not in earlier) + drawing
     memory = max([cost[1] for cost in spent.values()] + [peak_memory()])
-    write_section(folder, name, section, record(seconds, own, memory))
+    write_section(folder, name, section, record(seconds, own, memory, context.quick))
     write_page(folder)
     done(f"{name}: {section.title} ({seconds / 60:.1f} minutes)")
 
