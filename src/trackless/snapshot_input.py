@@ -57,8 +57,8 @@ def checked_times(times: Any, count: int, name: str) -> NDArray[np.float64]:
     if len(falls):
         i = int(falls[0])
         raise InputError(
-            f"{name}: times must increase, but frame {i + 1} ({values[i + 1]:g}) follows {values[i]:g}; sort the frames, "
-            "or make what follows a run of its own"
+            f"{name}: times must increase, but frame {i + 1} ({values[i + 1]:g}) follows {values[i]:g}; sort the "
+            "frames, or make what follows a run of its own"
         )
     values.flags.writeable = False
     return values

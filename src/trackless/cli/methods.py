@@ -293,7 +293,7 @@ def _networks(options: Options) -> Plan:
         if word not in ("radial", "free", "none"):
             raise UsageError(f"--{role}: with --method neural expected radial, free (not radial) or none, got {word!r}")
         words.append(word)
-    about = options.center or ("origin" if options.truth is not None else "mean")
+    about: Any = options.center or ("origin" if options.truth is not None else "mean")
     noise: dict[str, Any] = {"sigma": options.sigma}
     estimator = tl.NeuralSelfTest(
         **noise, radial=(words[0] != "free", words[1] != "free"), route=options.route or "auto",

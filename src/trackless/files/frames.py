@@ -215,14 +215,14 @@ def _inside(
 
 
 def outside_in_words(beyond: Array) -> tuple[str, ...]:
-    """How many positions are outside the box, (particles, dim) by which part of a side; nothing where it is rounding."""
+    """How many positions are outside the box, by which part of a side; nothing where it is rounding."""
     far = beyond.max(axis=1)
     count = int((far > ROUNDING).sum())
     if not count:
         return ()
     return (
-        f"{count:,} of {plural(len(far), 'position')} {'is' if count == 1 else 'are'} outside the periodic box (by up to "
-        f"{far.max():.2g} of a side), as in files of unwrapped positions; they were wrapped into it: is the box right?",
+        f"{count:,} of {plural(len(far), 'position')} {'is' if count == 1 else 'are'} outside the periodic box "
+        f"(by up to {far.max():.2g} of a side), as in files of unwrapped positions; they were wrapped into it: is the box right?",
     )
 
 

@@ -1,7 +1,7 @@
 """Rows of a table in the order of the file: does time go backwards there, as where two experiments follow each other?
 
-Frames that begin again at 0 would be merged with the first ones, one experiment on top of the other. Rows may still come
-in any order where it is clear which belong together: runs, species and particles may follow one another.
+Frames that begin again at 0 would be merged with the first ones, one experiment on top of the other. Rows may still
+come in any order where it is clear which belong together: runs, species and particles may follow one another.
 """
 
 from __future__ import annotations
