@@ -164,8 +164,9 @@ def fit(
             positive(max_distance=max_distance)
             asked = Options(
                 method, noise_intensity(sigma), external, interaction, place_of(center), truth,
-                quadrature and quadrature.value, max_distance, regularization, coupling.value, route and route.value, seed, dynamics and dynamics.value,
-                debias, longest_interval(max_gap), as_seen(cutoff, window, exclude_below, detection, position_error),
+                quadrature and quadrature.value, max_distance, regularization, coupling.value, route and route.value,
+                seed, dynamics and dynamics.value, debias, longest_interval(max_gap),
+                as_seen(cutoff, window, exclude_below, detection, position_error),
             )  # fmt: skip
             planned = plan(asked)
         check_outputs(force, data, output, *drawn)

@@ -222,7 +222,8 @@ def outside_in_words(beyond: Array) -> tuple[str, ...]:
         return ()
     return (
         f"{count:,} of {plural(len(far), 'position')} {'is' if count == 1 else 'are'} outside the periodic box "
-        f"(by up to {far.max():.2g} of a side), as in files of unwrapped positions; they were wrapped into it: is the box right?",
+        f"(by up to {far.max():.2g} of a side), as in files of unwrapped positions; they were wrapped "
+        "into it: is the box right?",
     )
 
 
