@@ -56,7 +56,10 @@ def checked_times(times: Any, count: int, name: str) -> NDArray[np.float64]:
     falls = np.flatnonzero(np.diff(values) <= 0)
     if len(falls):
         i = int(falls[0])
-        raise InputError(f"{name}: times must increase, but frame {i + 1} ({values[i + 1]:g}) follows {values[i]:g}")
+        raise InputError(
+            f"{name}: times must increase, but frame {i + 1} ({values[i + 1]:g}) follows {values[i]:g}; sort the "
+            "frames, or make what follows a run of its own"
+        )
     values.flags.writeable = False
     return values
 

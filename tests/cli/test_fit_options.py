@@ -63,6 +63,19 @@ def test_the_centre_may_be_found(folder, method):
     assert "fit belongs to auto and self-test" in " ".join(result.stderr.replace("│", " ").split())
 
 
+def test_the_centre_may_be_given(folder):
+    options = ("fit", "gap.npz", "--sigma", 1, "--method", "self-test")
+    said = " ".join(trackless(*options, "--center", "-0.5,0.25", cwd=folder).stdout.split())
+    assert "radial V about the place (-0.5, 0.25)" in said
+    wrong = trackless(*options, "--center", "1,2,3", cwd=folder)
+    assert wrong.returncode == 1
+    assert "--center: expected 2 coordinates, got (1.0, 2.0, 3.0)" in wrong.stderr
+    for text in ("1;2", "here", "nan,1"):
+        wrong = trackless(*options, "--center", text, cwd=folder)
+        assert wrong.returncode == 2
+        assert "--center: expected mean, origin, fit or coordinates" in wrong.stderr
+
+
 def test_what_was_given_is_echoed_and_what_is_left_out_is_said(folder):
     options = ("--sigma", 1, "--exclude-below", 0.05, "--cutoff", 1.5, *RADIAL, "--every", 2)
     said = " ".join(trackless("fit", "changing.csv", *options, cwd=folder).stdout.split())

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import pickle
 import zlib
 
 import gsd.hoomd
@@ -184,3 +185,35 @@ def test_a_gzip_file_cut_short_is_not_half_read(tmp_path):
         file.write_bytes(content)
         with pytest.raises(tl.InputError, match=r"damaged or cut short after .* bytes of text; copy it again"):
             tl.read(file)
+
+
+# Pickles, which run what is in them
+
+
+@pytest.mark.parametrize(
+    "ending", ["pkl", "pickle", "pkl.gz", "npy", "npz", "csv", "csv.gz", "xyz", "h5", "parquet", "gsd"]
+)
+def test_pickles_are_never_opened(ending, tmp_path):
+    file = tmp_path / f"data.{ending}"
+    file.write_bytes(pickle.dumps({"positions": [1.0]}))
+    with pytest.raises(tl.InputError, match=r"is a pickle, which is never opened, .*; save plain numbers") as caught:
+        tl.read(file, dt=1.0)
+    assert str(caught.value).startswith(str(file))
+
+
+def test_arrays_of_objects_are_pickles(tmp_path):
+    objects = np.array([{"x": 1.0}], dtype=object)
+    np.save(tmp_path / "data.npy", objects, allow_pickle=True)
+    np.savez(tmp_path / "data.npz", positions=objects)
+    for ending in ("npy", "npz"):
+        with pytest.raises(tl.InputError, match="an array of objects is a pickle, which is never opened"):
+            tl.read(tmp_path / f"data.{ending}", dt=1.0)
+
+
+def test_a_file_that_is_called_gz_and_is_none(tmp_path):
+    (tmp_path / "data.csv.gz").write_text("t,x\n0,1\n1,2\n")
+    with pytest.raises(tl.InputError, match=r"data.csv.gz: expected a gzip file, but .* name it data.csv$"):
+        tl.read(tmp_path / "data.csv.gz")
+    (tmp_path / "data.csv.gz").write_bytes(PNG)
+    with pytest.raises(tl.InputError, match="expected a gzip file, but it is a PNG picture"):
+        tl.read(tmp_path / "data.csv.gz")

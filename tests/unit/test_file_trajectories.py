@@ -296,3 +296,34 @@ def test_gsd_needs_a_time_step_and_particles(tmp_path):
         tl.read(gsd_file(tmp_path / "none.gsd", []), dt=1.0)
     with pytest.raises(tl.InputError, match="frame 1: there are no particles in it; remove the frame"):
         tl.read(gsd_file(tmp_path / "empty.gsd", [np.ones((2, 3)), np.ones((0, 3))]), dt=1.0)
+
+
+# Positions outside the box
+
+
+def test_positions_outside_the_box_are_said(tmp_path):
+    outside = "B 1 2 1.5", "B 1 -3.75 1.5"
+    xyz = text_file(tmp_path, XYZ.replace(*outside), "a.xyz")
+    reading = read_with_notes(xyz)
+    assert reading.notes == (
+        "1 of 4 positions is outside the periodic box (by up to 0.75 of a side), as in files of unwrapped positions; "
+        "they were wrapped into it: is the box right?",
+    )
+    assert reading.snapshots.positions[0, 0, 1, 1] == 1.25
+    assert read_with_notes(text_file(tmp_path, XYZ, "b.xyz")).notes == ()
+    unwrapped = dump(((1, 6.5, -4, 8), (2, 1, 1, 1)), columns="id xu yu zu")
+    notes = read_with_notes(text_file(tmp_path, unwrapped), dt=1.0).notes
+    assert any("1 of 2 positions is outside the periodic box" in note for note in notes)
+    slightly = dump(((1, 3.1, 4, 5), (2, 1, 1, 1)), columns="id x y z")
+    notes = read_with_notes(text_file(tmp_path, slightly), dt=1.0).notes
+    assert any("(by up to 0.025 of a side)" in note for note in notes)
+
+
+@pytest.mark.parametrize("ending", ["npz", "h5"])
+def test_positions_outside_the_box_of_arrays_are_said(ending, tmp_path):
+    for shift, said in ((0.0, 0), (2.0, 1)):
+        file = tmp_path / f"{shift}.{ending}"
+        tl.write(tl.Snapshots(np.random.default_rng(0).random((1, 3, 4, 2)) + shift, dt=1.0, box=1.0), file)
+        notes = read_with_notes(file).notes
+        assert len(notes) == said
+        assert all("some positions are outside the periodic box" in note for note in notes)

@@ -46,7 +46,7 @@ from trackless.cli.common import (
     say,
     without_files,
 )
-from trackless.cli.methods import Method, Options, as_seen, noise_intensity, plan
+from trackless.cli.methods import Method, Options, as_seen, noise_intensity, place_of, plan
 from trackless.cli.words import as_typed
 from trackless.wording import plural
 
@@ -89,7 +89,8 @@ def fit(
     center: Annotated[
         str | None,
         typer.Option(
-            help="Centre of a radial V: mean (of the positions), origin, or fit to find it.", show_default=False
+            help="Centre of a radial V: mean (of the positions), origin, coordinates (1.5,-2), or fit to find it.",
+            show_default=False,
         ),
     ] = None,
     cutoff: Annotated[
@@ -162,9 +163,10 @@ def fit(
             reading, drawn = read_options(dt, columns, box), pictures(figure)
             positive(max_distance=max_distance)
             asked = Options(
-                method, noise_intensity(sigma), external, interaction, center, truth, quadrature and quadrature.value,
-                max_distance, regularization, coupling.value, route and route.value, seed, dynamics and dynamics.value,
-                debias, longest_interval(max_gap), as_seen(cutoff, window, exclude_below, detection, position_error),
+                method, noise_intensity(sigma), external, interaction, place_of(center), truth,
+                quadrature and quadrature.value, max_distance, regularization, coupling.value, route and route.value,
+                seed, dynamics and dynamics.value, debias, longest_interval(max_gap),
+                as_seen(cutoff, window, exclude_below, detection, position_error),
             )  # fmt: skip
             planned = plan(asked)
         check_outputs(force, data, output, *drawn)

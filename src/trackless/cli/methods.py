@@ -38,7 +38,7 @@ class Options(NamedTuple):
     sigma: float | tuple[float, ...] | str | None
     external: str | None
     interaction: str | None
-    center: str | None
+    center: str | tuple[float, ...] | None
     truth: Any
     quadrature: str | None
     max_distance: float | None
@@ -79,8 +79,6 @@ class Plan(NamedTuple):
 def plan(options: Options) -> Plan:
     """The estimator a method names; an option it cannot honour is an error."""
     method = options.method
-    if options.center not in (None, "mean", "origin", "fit"):
-        raise UsageError(f"--center: expected mean, origin or fit, got {options.center!r}")
     if options.center == "fit" and method not in (Method.auto, Method.self_test):
         raise UsageError(f"--center: fit belongs to auto and self-test, not to {method.value}")
     if options.truth is not None and options.coupling == "sum":
@@ -127,6 +125,19 @@ def noise_intensity(text: str | None) -> float | tuple[float, ...] | str | None:
     if not all(0 <= number < float("inf") for number in numbers):
         raise UsageError(f"--sigma: expected numbers of at least 0, got {text!r}")
     return numbers[0] if len(numbers) == 1 else numbers
+
+
+def place_of(text: str | None) -> str | tuple[float, ...] | None:
+    """The centre of V from text: a word, or coordinates with commas between them."""
+    if text in (None, "mean", "origin", "fit"):
+        return text
+    try:
+        place = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        place = (float("nan"),)
+    if not all(abs(x) < float("inf") for x in place):
+        raise UsageError(f"--center: expected mean, origin, fit or coordinates such as 1.5,-2, got {text!r}")
+    return place
 
 
 def as_seen(
@@ -179,10 +190,11 @@ def _door(options: Options) -> Plan:
     wanted: dict[str, Any] = {}
     for role in ("external", "interaction"):
         text = getattr(options, role) or "auto"
-        about = "fit" if role == "external" and options.center == "fit" else "origin"
+        own = role == "external" and (options.center == "fit" or isinstance(options.center, tuple))
+        about = (options.center if own else None) or "origin"
         reach = cutoff if role == "interaction" else None
         wanted[role] = text if text in words else _family(f"--{role}", text, about, ", auto, radial, free", reach)
-    place = {None: "auto", "mean": "mean", "origin": None, "fit": "fit"}[options.center]
+    place = "auto" if options.center is None else None if options.center == "origin" else options.center
     estimator = _Door(
         wanted | {
             "sigma": options.sigma, "coupling": options.coupling, "center": place,
@@ -281,11 +293,11 @@ def _networks(options: Options) -> Plan:
         if word not in ("radial", "free", "none"):
             raise UsageError(f"--{role}: with --method neural expected radial, free (not radial) or none, got {word!r}")
         words.append(word)
-    about = options.center or ("origin" if options.truth is not None else "mean")
+    about: Any = options.center or ("origin" if options.truth is not None else "mean")
     noise: dict[str, Any] = {"sigma": options.sigma}
     estimator = tl.NeuralSelfTest(
         **noise, radial=(words[0] != "free", words[1] != "free"), route=options.route or "auto",
-        external=words[0] != "none", interaction=words[1] != "none", center="mean" if about == "mean" else None,
+        external=words[0] != "none", interaction=words[1] != "none", center=None if about == "origin" else about,
         quadrature=options.quadrature or "trapezoid", coupling=options.coupling, seed=options.seed or 0,
     )  # fmt: skip
     shapes = {"free": "not radial", "none": "left out"}
@@ -298,12 +310,16 @@ def _joined(options: Options) -> str:
     return "" if options.coupling == "auto" else f"{options.coupling} coupling, "
 
 
-def _shape(radial: bool, about: str) -> str:
+def _shape(radial: bool, about: str | tuple[float, ...]) -> str:
+    if isinstance(about, tuple):
+        about = f"place ({', '.join(f'{x:g}' for x in about)})"
     where = "a centre that is found" if about == "fit" else f"the {about}"
     return f"radial V about {where}, " if radial else ""
 
 
-def _family(option: str, text: str, center: str, more: str = "", cutoff: float | None = None) -> Any:
+def _family(
+    option: str, text: str, center: str | tuple[float, ...], more: str = "", cutoff: float | None = None
+) -> Any:
     """A basis from text such as splines:20; radial ones about the origin or the mean position."""
     import trackless as tl
 

@@ -19,7 +19,8 @@ from trackless.files.atomic import is_store, replacing, replacing_store
 from trackless.files.columns import AXES, Layout
 from trackless.files.folders import files_in
 from trackless.files.joined import Reading, joined, left_in_file, one_kind_is_none
-from trackless.files.rows import Table, check_inside, grouped
+from trackless.files.rows import ROUNDING, Table, check_inside, grouped
+from trackless.files.source import PICKLE
 from trackless.files.sources import stays_in_file
 from trackless.passing import parts, surveyed
 from trackless.snapshots import Snapshots
@@ -73,6 +74,7 @@ FORMATS: dict[str, Format] = {
     ".extxyz": _XYZ,
     ".gsd": Format("GSD", gsd.read_gsd, trajectory=True),
 }
+PICKLES = (".pkl", ".pickle", ".p")
 
 
 def read(
@@ -212,6 +214,8 @@ def _format_of(path: Path) -> Format:
     found = FORMATS.get(ending)
     if ending == ".trackless":
         raise InputError(f"{path}: expected snapshots, but files of this ending are fits, which tl.load reads")
+    if ending in PICKLES:
+        raise InputError(f"{path}: it is {PICKLE}")
     if found is None or (gzipped and not found.gzipped):
         shown = f"{ending}{'.gz' * gzipped}" or "a file without ending"
         known = ", ".join(ending + "[.gz]" * one.gzipped for ending, one in FORMATS.items())
@@ -253,6 +257,8 @@ def _read_one(
     snapshots, notes = found.read(path, dt, box) if found.trajectory else (found.read(path, dt, box, lazy), ())
     if box is not None and not found.trajectory:
         _check_inside(snapshots, path)
+    elif snapshots.box is not None and not found.trajectory and not snapshots.in_files:
+        notes = _outside(snapshots)
     return Reading(snapshots, found.name, None, (*notes, *_cut_short(snapshots, path)), found.trajectory)
 
 
@@ -279,6 +285,19 @@ def _cut_short(snapshots: Snapshots, source: Any) -> tuple[str, ...]:
     return (
         f"only the last frame of {source} has fewer particles ({last} instead of {usual}): if the file was cut short, "
         "leave that frame out, because forces are summed and not averaged where the number of particles changes",
+    )
+
+
+def _outside(snapshots: Snapshots) -> tuple[str, ...]:
+    """A word on positions outside the box of a file of arrays, which count as their images inside."""
+    lower, upper, _ = surveyed(snapshots)
+    sides = np.asarray(snapshots.box)
+    part = float(np.max(np.maximum(-lower, upper - sides) / sides))
+    if part <= ROUNDING:
+        return ()
+    return (
+        f"some positions are outside the periodic box (by up to {part:.2g} of a side), as in files of unwrapped "
+        "positions; they count as their images inside: is the box right?",
     )
 
 

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from trackless._errors import InputError, TimeStepNeeded
 from trackless.files.columns import AXES
-from trackless.files.rows import Table, grouped
+from trackless.files.rows import ROUNDING, Table, grouped
 from trackless.snapshots import Snapshots
 from trackless.space import wrap
+from trackless.wording import plural
 
 Array = NDArray[np.float64]
 NOT_FLAT = np.nan  # the value of ``flat`` that no position has
@@ -110,6 +111,7 @@ def assembled(
         names, columns["species"] = np.unique(kinds, return_inverse=True)
         texts["species"] = names.tolist()
     table = Table(str(path), columns, place, texts)
+    notes: tuple[str, ...] = ()
     if any(periodic):
         if not all(periodic):
             raise InputError(
@@ -118,9 +120,10 @@ def assembled(
             )
         if box is not None:
             raise InputError(f"{path}: the file has a periodic box of its own, {sides}; leave box= out")
-        box, points = sides, _inside(table, points, sides, all_frames[0].outside)
+        box, (points, wrapped) = sides, _inside(table, points, sides, all_frames[0].outside)
+        notes = (*_shifted(all_frames[0].origin, dim), *wrapped)
     columns |= {axis: points[:, k] for k, axis in enumerate(AXES[:dim])}
-    return grouped(table, box=box), _shifted(all_frames[0].origin, dim) if any(periodic) else ()
+    return grouped(table, box=box), notes
 
 
 def _shifted(origin: Array | None, dim: int) -> tuple[str, ...]:
@@ -191,8 +194,10 @@ def _dimension(points: Array, first: Frame, flat: float | None) -> int:
     return dim
 
 
-def _inside(table: Table, points: Array, sides: tuple[float, ...], outside: float) -> Array:
-    """Positions wrapped into the box; those that are too far outside to be rounding are an error."""
+def _inside(
+    table: Table, points: Array, sides: tuple[float, ...], outside: float
+) -> tuple[Array, tuple[str, ...]]:  # fmt: skip
+    """Positions wrapped into the box, and that in words; those that are too far outside are an error."""
     lengths = np.asarray(sides)
     if not (np.isfinite(lengths).all() and (lengths > 0).all()):
         raise InputError(f"{table.source}: expected a box with positive sides, got {sides}; repair the file")
@@ -206,7 +211,20 @@ def _inside(table: Table, points: Array, sides: tuple[float, ...], outside: floa
             f"the position {points[row].tolist()} (from the lower end of the box) is outside the box {list(sides)}; "
             "repair the file, or write unwrapped positions as such",
         )
-    return wrap(points, sides) if (beyond > 0).any() else points
+    return wrap(points, sides) if (beyond > 0).any() else points, outside_in_words(beyond)
+
+
+def outside_in_words(beyond: Array) -> tuple[str, ...]:
+    """How many positions are outside the box, by which part of a side; nothing where it is rounding."""
+    far = beyond.max(axis=1)
+    count = int((far > ROUNDING).sum())
+    if not count:
+        return ()
+    return (
+        f"{count:,} of {plural(len(far), 'position')} {'is' if count == 1 else 'are'} outside the periodic box "
+        f"(by up to {far.max():.2g} of a side), as in files of unwrapped positions; they were wrapped "
+        "into it: is the box right?",
+    )
 
 
 def _flags(periodic: tuple[bool, ...]) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from trackless._errors import InputError
 from trackless.files.arrays import NAMES, arrays_of, even_times, snapshots_of
-from trackless.files.source import check_unpacked, looks_like
+from trackless.files.source import PICKLE, check_unpacked, looks_like
 from trackless.files.sources import NpyArray, stays_in_file
 from trackless.snapshots import Snapshots
 from trackless.stored import StoredArray
@@ -43,8 +43,8 @@ def read_npz(path: Path, dt: float | None = None, box: Any = None, lazy: bool | 
             arrays = {name: archive[name] for name in NAMES if name in names}
     except InputError:
         raise
-    except _DAMAGE:
-        raise _unreadable(path, "NPZ archive of plain arrays", ".npz") from None
+    except _DAMAGE as error:
+        raise _unreadable(path, "NPZ archive of plain arrays", ".npz", error) from None
     if "positions" not in arrays and "points" not in arrays:
         raise InputError(f"{path}: expected arrays positions and times, found {', '.join(sorted(names)) or 'none'}")
     return snapshots_of(arrays, path, dt, box)
@@ -57,8 +57,8 @@ def read_npy(path: Path, dt: float | None = None, box: Any = None, lazy: bool | 
         if not isinstance(positions, np.ndarray):
             positions.close()
             raise OSError("it is an archive of several arrays, as .npz files are")
-    except _DAMAGE:
-        raise _unreadable(path, "NPY array of plain numbers", ".npy") from None
+    except _DAMAGE as error:
+        raise _unreadable(path, "NPY array of plain numbers", ".npy", error) from None
     if positions.ndim in (3, 4) and stays_in_file(positions.nbytes, lazy):
         positions = StoredArray.of(NpyArray.of(path, "", positions))
     if positions.ndim == 3:
@@ -75,7 +75,9 @@ def _load(file: Any, **options: Any) -> Any:
         return np.load(file, allow_pickle=False, **options)
 
 
-def _unreadable(path: Path, what: str, ending: str) -> InputError:
+def _unreadable(path: Path, what: str, ending: str, error: Exception) -> InputError:
     kind = looks_like(path)
-    said = "it is damaged or cut short; copy or write it again" if not kind or ending in kind else kind
+    if "Object arrays" in str(error) or "Python objects" in str(error):  # as NumPy says when it is mapped, and when not
+        return InputError(f"{path}: not a readable {what}: an array of objects is {PICKLE}")
+    said = "it is damaged or cut short; copy or write it again" if not kind or f"name it {ending}" in kind else kind
     return InputError(f"{path}: not a readable {what}: {said}")

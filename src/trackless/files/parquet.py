@@ -71,7 +71,9 @@ def read_parquet(path: Path | ParquetPart, dt: float | None, columns: Mapping[st
     part = path if isinstance(path, ParquetPart) else ParquetPart(str(path.parent), (str(path),))
     with _readable(part):
         found, content = _content(part, dt, columns)
-        return _table(str(path), found, lambda name: _column(content.column(name))), found
+        table = _table(str(path), found, lambda name: _column(content.column(name)))
+    table.any_order = len(part.files) > 1  # programs that write many files at once number them as it happens
+    return table, found
 
 
 def parts_of(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from trackless._errors import InputError
 from trackless.files.columns import AXES
+from trackless.files.sequence import check_sequence
 from trackless.snapshots import Snapshots
 from trackless.space import checked_box
 from trackless.species import Species
@@ -33,12 +34,15 @@ class Table:
         The place of a row in the file, such as "line 12".
     texts : dict of str to list of str
         Of columns that hold names: the names; the column then holds their numbers.
+    any_order : bool
+        Whether the order of rows means nothing, so that time may go backwards from one to the next.
     """
 
     source: str
     columns: dict[str, NDArray[Any]]
     where: Callable[[int], str]
     texts: dict[str, list[str]] = field(default_factory=dict)
+    any_order: bool = False
 
     def error(self, row: int | np.intp, message: str) -> InputError:
         """An error about one row."""
@@ -46,7 +50,9 @@ class Table:
 
 
 def grouped(table: Table, dt: float | None = None, box: Any = None) -> Snapshots:
-    """Group rows by run and time; frames are turned into times with ``dt``. Rows may come in any order.
+    """Group rows by run and time; frames are turned into times with ``dt``.
+
+    Rows may come in any order where it is clear what belongs together (see :mod:`trackless.files.sequence`).
 
     Data are labeled if every frame of a run holds the same particles, each once.
     """
@@ -64,6 +70,7 @@ def grouped(table: Table, dt: float | None = None, box: Any = None) -> Snapshots
     particles = columns.get("particle")
     keys = [key for key in (particles, kinds, times, runs) if key is not None]
     order = _order(keys)
+    given = times, [key for key in (runs, kinds) if key is not None]
     if order is not None:
         points, times = points[order], times[order]
         runs, kinds, particles = (c[order] if c is not None else None for c in (runs, kinds, particles))
@@ -74,6 +81,8 @@ def grouped(table: Table, dt: float | None = None, box: Any = None) -> Snapshots
     if particles is not None:
         _check_once(table, particles, starts, order)
         labeled = _same_in_every_frame(particles, kinds, starts, first_frames)
+    if order is not None and not table.any_order:
+        check_sequence(table, *given)
     counts = np.diff(starts, append=len(times))
     per_run = np.split(times[starts], first_frames[1:])
     regular = (counts == counts[0]).all() and all(np.array_equal(t, per_run[0]) for t in per_run)
@@ -194,7 +203,8 @@ def _check_once(
     name = table.texts["particle"][int(value)] if "particle" in table.texts else str(value).removesuffix(".0")
     raise table.error(
         pair[1],
-        f"particle {name} is in this frame already ({table.where(int(pair[0]))}); remove one, or leave the column out",
+        f"particle {name} is in this frame already ({table.where(int(pair[0]))}); remove one, or leave the column "
+        "out; if it is of another run, number the runs in a column (columns={'run': ...})",
     )
 
 

@@ -39,6 +39,7 @@ _SIGNATURES = (
     (b"\xff\xfe", "text in UTF-16", None),
     (b"\xfe\xff", "text in UTF-16", None),
 )
+PICKLE = "a pickle, which is never opened, as that runs whatever is in it; save plain numbers (.npz, .csv) instead"
 
 
 def looks_like(path: Path, text: bool = False) -> str:
@@ -52,11 +53,18 @@ def looks_like(path: Path, text: bool = False) -> str:
         if head.startswith(signature):
             remedy = f"name it {ending} to read it as such" if ending else "give a file of positions"
             return f"it is {kind}; {'save it as UTF-8' if 'UTF-16' in kind else remedy}"
+    if is_pickle(head):
+        return f"it is {PICKLE}"
     if not head:
         return "it is empty; give a file with positions"
     if not text and all(byte >= 32 or byte in b"\t\n\r" for byte in head):
         return "it is text; name it .csv, or as its format is, to read it as such"
     return ""
+
+
+def is_pickle(head: bytes) -> bool:
+    """Whether a file that begins like this is a pickle of any version that programs have written since 2003."""
+    return len(head) > 1 and head[0] == 0x80 and 2 <= head[1] <= 5
 
 
 def quoted(text: str) -> str:
@@ -241,7 +249,20 @@ def _split(text: bytes) -> list[str]:
     return text.decode("utf-8", errors="replace").split("\n")
 
 
+def _check_gzip(path: Path) -> None:
+    """Refuse a file that is called .gz and is none."""
+    with path.open("rb") as file:
+        head = file.read(2)
+    if head and not b"\x1f\x8b".startswith(head):
+        kind = looks_like(path)
+        text = not kind or kind.startswith("it is text;")
+        said = f"it does not begin like one; if it was unpacked already, name it {path.stem}" if text else kind
+        raise InputError(f"{path}: expected a gzip file, but {said}")
+
+
 def _bytes_of(path: Path, gzipped: bool) -> Iterator[bytes]:
+    if gzipped:
+        _check_gzip(path)
     limit, unpacked = most_unpacked(path) if gzipped else 0, 0
     with gzip.open(path, "rb") if gzipped else path.open("rb") as file:
         while True:
