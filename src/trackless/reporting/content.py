@@ -83,6 +83,7 @@ def collect(
         "software": software(),
         "warnings": [warned._asdict() for warned in judged.warnings],
         "passed": judged.passed,
+        "untested": judged.untested,
         "facts": facts_about(fitted, snapshots, test),
         "coupling": getattr(fitted, "coupling", "mean"),
         "learnt": [bool(listed(fitted.external_)), bool(listed(fitted.interaction_))],
@@ -156,7 +157,7 @@ def _drawn(curves: Iterable[Curve]) -> list[dict[str, Any]]:
 def _p_values(predictive: Any) -> list[tuple[str, str]]:
     if predictive is None:
         return []
-    return [("everything", f"{predictive.p_value:.2g}")] + [
+    return [(f"everything (level {predictive.level:.2g})", f"{predictive.p_value:.2g}")] + [
         (str(name), f"{value:.2g}") for name, value in predictive.topics.items()
     ]
 
