@@ -20,8 +20,9 @@ def _check(fitted: Any, snapshots: Any, path: Any, validation: Any) -> None:
     if isinstance(fitted, Snapshots):
         raise InputError(f"report: the first argument is the fit, got Snapshots; call {usage}")
     check_belongs(fitted, snapshots, "report")
-    if not isinstance(path, (str, Path)):
-        raise InputError(f"path: expected the name of a file, got {type(path).__name__}; call {usage}")
+    if not isinstance(path, (str, Path)) or not str(path):
+        given = repr(path) if isinstance(path, str) else type(path).__name__
+        raise InputError(f"path: expected the name of a file, got {given}; call {usage}")
     if validation is not None and not all(hasattr(validation, name) for name in ("passed", "sentences", "predictive")):
         raise InputError(f"validation: expected what tl.validate found, got {type(validation).__name__}; call {usage}")
 
@@ -29,7 +30,7 @@ def _check(fitted: Any, snapshots: Any, path: Any, validation: Any) -> None:
 def report(
     fitted: Any,
     snapshots: Snapshots,
-    path: str | Path,
+    path: str | Path = "",
     title: str | None = None,
     validation: Any = None,
     overwrite: bool = False,
