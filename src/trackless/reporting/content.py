@@ -157,7 +157,7 @@ def _drawn(curves: Iterable[Curve]) -> list[dict[str, Any]]:
 def _p_values(predictive: Any) -> list[tuple[str, str]]:
     if predictive is None:
         return []
-    return [(f"everything (level {predictive.level:.2g})", f"{predictive.p_value:.2g}")] + [
+    return [("everything", f"{predictive.p_value:.2g}")] + [
         (str(name), f"{value:.2g}") for name, value in predictive.topics.items()
     ]
 
