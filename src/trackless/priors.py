@@ -29,7 +29,6 @@ from trackless.tensor_splines import TensorSplines
 
 Array = NDArray[np.float64]
 AMPLITUDES = 10  # knots of the logarithm of s
-TENSOR_AMPLITUDES = 4  # the same from the middle outwards, where potentials are not radial
 WALK = 1.0  # standard deviation of its change from one knot to the next
 V_LENGTH = (1 / 3, 1.0)  # l before anything is known, in ranges, and the standard deviation of its logarithm;
 PHI_LENGTH = (1 / 8, 0.7)  # interactions change on shorter distances than traps
@@ -37,7 +36,6 @@ CENTERS = 160  # bumps per range
 BEYOND = 0.5  # they go on so far beyond both ends, in ranges
 PART = 0.2  # potentials vary by about this part of typical force times range
 BETWEEN = 6  # places between two knots at which a potential is compared with a spline
-HARMONIC = 3.0  # the same of an interaction that is not radial: V would stand in for what it is refused
 FREE = 30.0  # amplitude of a harmonic trap, in units of the potential: as good as free
 Gradient = Callable[[Array], Array]
 BUMP = 2.5  # the integral of (1 + |u|)^2 exp(-2 |u|)
@@ -171,67 +169,54 @@ class RadialPrior(Prior):
 
 
 class TensorPrior(Prior):
-    """For tensor splines: a squared exponential with a length per direction, and an amplitude s that changes outwards.
-
-    Potentials are large in some places and flat in others. An amplitude that is the same everywhere follows the flat
-    ones, and takes what is large for chance: bands would not know how much of it is smoothed away. Hyperparameters are
-    log s at some distances from the middle, in units of the range, and log l_1, ...
-    """
+    """For tensor splines: a squared exponential with a length per direction; hyperparameters log s, log l_1, ..."""
 
     def __init__(self, basis: TensorSplines, force: float, trap: bool) -> None:
         nodes = nodes_of(basis)
         self.coefficients, points = nodes.coefficients, nodes.points
         self.dim = points.shape[1]
-        middle = points.mean(axis=0)
         self.range = np.ptp(points, axis=0)
         if basis.even:
-            middle, self.range = np.zeros(self.dim), 2 * np.abs(points).max(axis=0)
+            self.range = 2 * np.abs(points).max(axis=0)
         self.unit = unit = PART * force * float(self.range.mean())
         part, self.lengths = V_LENGTH if trap else PHI_LENGTH
         self.length = np.log(part * self.range)
         mirrored = (1, -1) if basis.even else (1,)
         self.squares = [[(points[:, k, None] - sign * points[:, k]) ** 2 for k in range(self.dim)] for sign in mirrored]
+        middle = points.mean(axis=0)
         shapes = [(points[:, k] - middle[k]) / self.range[k] for k in range(self.dim)]
-        away = 2 * np.linalg.norm(shapes, axis=0)
-        knots = np.linspace(0.0, 1.0, TENSOR_AMPLITUDES)
-        self.hats = np.stack([np.interp(away, knots, hat) for hat in np.eye(TENSOR_AMPLITUDES)], axis=1)
-        squares = [shapes[k] * shapes[m] for k in range(self.dim) for m in range(k, self.dim)]
-        traps = self.coefficients @ np.stack(squares if basis.even else shapes + squares, axis=1)
-        self.free = ((FREE if trap else HARMONIC) * unit) ** 2 * traps @ traps.T
+        shapes += [shapes[k] * shapes[m] for k in range(self.dim) for m in range(k, self.dim)]
+        traps = self.coefficients @ np.stack(shapes, axis=1)
+        self.free = (FREE * unit) ** 2 * traps @ traps.T if trap else 0.0
 
     def starts(self) -> list[Array]:
-        flat = np.full(TENSOR_AMPLITUDES, np.log(self.unit))
-        return [np.append(flat, np.log(self.range / part)) for part in (3, 8)]
+        return [np.append(np.log(self.unit), np.log(self.range / part)) for part in (3, 8)]
+
+    def _kernels(self, h: Array) -> list[Array]:
+        weights = np.exp(-2 * h[1:])
+        return [
+            np.exp(2 * h[0] - 0.5 * sum(w * s for w, s in zip(weights, squares, strict=True))) / len(self.squares)
+            for squares in self.squares
+        ]
 
     def at(self, h: Array) -> tuple[Array, Gradient]:
-        amplitudes, lengths = h[:TENSOR_AMPLITUDES], h[TENSOR_AMPLITUDES:]
-        size = np.exp(self.hats @ amplitudes)
-        weights = np.exp(-2 * lengths)
-        kernels = [
-            np.outer(size, size) * np.exp(-0.5 * sum(w * s for w, s in zip(weights, squares, strict=True)))
-            / len(self.squares)
-            for squares in self.squares
-        ]  # fmt: skip
+        kernels = self._kernels(h)
 
         def gradient(slope: Array) -> Array:
             pulled = self.coefficients.T @ slope @ self.coefficients
-            by_length = np.zeros(self.dim)
-            each = np.zeros(len(size))
+            gradient = np.zeros(1 + self.dim)
             for kernel, squares in zip(kernels, self.squares, strict=True):
                 weighted = pulled * kernel
-                each += weighted.sum(axis=0)
-                by_length += [(weighted * s).sum() * w for s, w in zip(squares, weights, strict=True)]
-            return np.append(2 * self.hats.T @ each, by_length)
+                gradient[0] += 2 * weighted.sum()
+                gradient[1:] += [(weighted * s).sum() * np.exp(-2 * g) for s, g in zip(squares, h[1:], strict=True)]
+            return gradient
 
         return self.coefficients @ sum(kernels) @ self.coefficients.T + self.free, gradient
 
     def penalty(self, h: Array) -> tuple[float, Array]:
-        amplitudes, lengths = h[:TENSOR_AMPLITUDES], h[TENSOR_AMPLITUDES:]
-        steps = np.diff(amplitudes) / WALK**2
-        away = (lengths - self.length) / self.lengths**2
-        held = 0.5 * float(WALK**2 * (steps**2).sum() + self.lengths**2 * (away**2).sum())
-        walk = np.append(0.0, steps) - np.append(steps, 0.0) - 1 / TENSOR_AMPLITUDES
-        return held - float(amplitudes.mean() - lengths.mean()), np.append(walk, away + 1 / self.dim)
+        away = (h[1:] - self.length) / self.lengths**2
+        held = 0.5 * float(self.lengths**2 * (away**2).sum())
+        return held - float(h[0] - h[1:].mean()), np.append(-1.0, away + 1 / self.dim)
 
 
 class ScalePrior(Prior):
@@ -254,9 +239,9 @@ class ScalePrior(Prior):
 
 def in_units(basis: Basis, h: Array, unit: float) -> Array:
     """Hyperparameters (H,) of a family's prior if potentials are measured in another unit: amplitudes are smaller."""
+    amplitudes = {RadialSplines: slice(0, AMPLITUDES), TensorSplines: slice(0, 1)}
     shifted = np.array(h, float)  # those of given functions are forces, which stay what they are
-    lengths = {RadialSplines: 1, TensorSplines: len(getattr(basis, "lower", None) or ())}.get(type(basis), len(shifted))
-    shifted[: len(shifted) - lengths] -= np.log(unit)
+    shifted[amplitudes.get(type(basis), slice(0, 0))] -= np.log(unit)
     return shifted
 
 
