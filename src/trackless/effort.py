@@ -21,6 +21,7 @@ from trackless.space import displacement, wrap
 Array = NDArray[np.float64]
 FRAMES = 8  # snapshots looked at
 LOOKED_AT = 400  # particles of each whose pairs are looked at
+TENSOR = 20.0  # a force of a tensor spline takes as long as so many from a table
 LIST = 2.0  # pairs in a list of neighbours per pair within reach
 
 
@@ -75,7 +76,11 @@ def effort_of(fitted: Any, snapshots: Snapshots, step: float) -> Effort:
         paces.append(1 / min([step, *safe]))
     reach = max((table.reach for table in doubles), default=0.0)
     met = _pairs_within(frames[0], reach, snapshots)
-    return Effort(2.0 * (particles + met), float(np.mean(paces)))
+    single, double = (
+        max((TENSOR if isinstance(table, TensorPotential) else 1.0 for table in tables), default=1.0)
+        for tables in (singles, doubles)
+    )
+    return Effort(2.0 * (single * particles + double * met), float(np.mean(paces)))
 
 
 def _sampled(snapshots: Snapshots) -> list[Array]:

@@ -78,9 +78,15 @@ class Prediction:
         return self.p_value > max(LEVEL, 1.5 / (self.replicates + 1))
 
     @property
+    def level(self) -> float:
+        """How often a right model fails: 0.01, or the smallest p-value that so few simulations can give."""
+        return max(LEVEL, 1.0 / (self.replicates + 1))
+
+    @property
     def sentence(self) -> str:
         """What was found, in words."""
         each = ", ".join(f"{name} p = {p:.2g}" for name, p in self.topics.items())
+        each += f"; tested at a level of {self.level:.2g}"
         far = f"up to {self.times[-1]:.3g} ahead from {self.starts} snapshots"
         if self.passed:
             return f"the fit predicts what comes next, {far}: p = {self.p_value:.2g} ({each})"

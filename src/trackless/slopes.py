@@ -55,8 +55,8 @@ def slope_table(
         fold = np.arange(potential.coef.size)
         per_unit = cells / (potential.upper - potential.lower)
         table = TensorTable(potential.lower, per_unit, cells, fold, np.zeros(dim), potential.coef.size, one_noise(dim))
-        stiffest = 4 * np.abs(potential.coef).max() * (per_unit**2).sum()
-        safe = min(step, STIFFNESS / max(scale * stiffest, 1e-300))
+        allowed = STIFFNESS * (LESS_STIFF if accurate == "roughly" else 1.0)
+        safe = min(step, allowed / max(scale * _stiffest(potential.coef, per_unit), 1e-300))
         safe = max(safe, step / 2**LEVELS)
         return TensorPotential(table, np.ascontiguousarray(potential.coef.reshape(-1)), safe, np.inf)
     groups = _groups(potential, dim)
@@ -77,6 +77,19 @@ def slope_table(
     unfelt = ENDED * spread / np.sqrt(step) / scale
     reach = max(_end(member, edges, unfelt * min(stretch), max(stretch)) for stretch, member in groups)
     return SlopeTable(origin, squares, first_cell, coef, np.stack(safe), reach)
+
+
+def _stiffest(coef: Array, per_unit: Array) -> float:
+    """No second derivative of a tensor spline, in any direction, is larger.
+
+    In units of cells they are means of differences of coefficients with weights that add up to 1: second differences
+    along an axis, first ones along both for mixed derivatives.
+    """
+    bound = np.zeros((coef.ndim, coef.ndim))
+    for k in range(coef.ndim):
+        for m in range(coef.ndim):
+            bound[k, m] = np.abs(np.diff(np.diff(coef, axis=k), axis=m)).max(initial=0.0) * per_unit[k] * per_unit[m]
+    return float(np.linalg.norm(bound, 2))
 
 
 def _leading_bits(s: float) -> int:

@@ -21,6 +21,7 @@ from trackless.residuals import Units
 Array = NDArray[np.float64]
 TOGETHER = 10  # refits of a bootstrap
 DRAWS = 4000  # of the largest deviation, for simultaneous bands
+EMPTY = 0.01  # of the largest: where the data said less of all functions there are no bands
 GRID = 200  # places at which it is looked for, per direction
 
 
@@ -93,6 +94,9 @@ class Uncertainty:
         Errors of the coefficients, where they are not normal.
     missed : Missed, optional
         What the basis cannot show.
+    reached : (K,), optional
+        How much the data say of each function of a family that is not radial, as a part of the largest: the corners of
+        a box may be empty.
     """
 
     basis: Basis
@@ -101,6 +105,7 @@ class Uncertainty:
     freedom: float = np.inf
     deviations: Array | None = None
     missed: Missed | None = None
+    reached: Array | None = None
 
     @cached_property
     def functions(self) -> list[Any]:
@@ -163,8 +168,15 @@ class Uncertainty:
         inside = (x >= lower) & (x <= upper)
         if np.ndim(lower) == 0:
             return inside
-        whole = inside.all(axis=-1)
+        whole = inside.all(axis=-1) & self._among_data(x)
         return whole[..., None] if ndim == inside.ndim else whole
+
+    def _among_data(self, x: Array) -> NDArray[np.bool_]:
+        """Whether the data reached the functions that are not zero at ``x`` (..., dim), within the explored box."""
+        if self.reached is None:
+            return np.ones(x.shape[:-1], dtype=bool)
+        heights: Any = self.basis.combine(self.reached)
+        return np.asarray(heights(x) >= EMPTY, bool)
 
 
 def cutoff_of(potential: Potential) -> float | None:

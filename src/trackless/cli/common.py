@@ -193,6 +193,8 @@ def print_sentence(sentence: str, style: str | None = None) -> None:
 
 def verdict_of(checked: Any) -> str:
     """What a validation came to, in a line."""
+    if checked.passed is None:
+        return "[bold yellow]Nothing could be asked: this is no word for the fit, and none against it.[/bold yellow]"
     return "Nothing speaks against the fit." if checked.passed else "[bold red]The fit does not hold.[/bold red]"
 
 

@@ -64,7 +64,10 @@ def validate(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Ask of data that a fit has not seen whether it holds: held-out loss, residuals, and prediction."""
+    """Ask of data that a fit has not seen whether it holds: held-out loss, residuals, and prediction.
+
+    The exit code is 0 whatever the answer; --json says "passed": true, false, or null where nothing could be asked.
+    """
     with job(threads, as_json) as clock:
         import trackless as tl
 
@@ -99,5 +102,6 @@ def _summary(checked: Any) -> dict[str, Any]:
     if checked.residual_test is not None:
         found["residual_test"] = {"p_value": checked.residual_test.p_value, "passed": checked.residual_test.passed}
     if checked.predictive is not None:
-        found["prediction"] = {"p_value": checked.predictive.p_value, "topics": checked.predictive.topics}
+        names = ("p_value", "topics", "level", "passed")
+        found["prediction"] = {name: getattr(checked.predictive, name) for name in names}
     return found

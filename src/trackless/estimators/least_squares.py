@@ -230,6 +230,9 @@ class LeastSquares(Saving, ABC):
         uncertainty = Uncertainty(member.basis, self.covariance_[part, part], explored, self.freedom_)
         if found is not None and found.deviations is not None:
             uncertainty = replace(uncertainty, deviations=found.deviations[:, part], missed=found.missed[number])
+        if not isinstance(potential, RadialPotential):
+            said = np.maximum(np.diag(self._equations(self.moments_).matrix)[part], 0.0)
+            uncertainty = replace(uncertainty, reached=said / said.max(initial=1e-300))
         return with_uncertainty(potential, uncertainty)
 
     def _moments(self, data: Snapshots | Moments) -> tuple[Moments, Range]:

@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trackless._errors import InputError
 from trackless.exporting.learnt import LEVEL, Learnt
@@ -32,19 +33,53 @@ def radial_text(learnt: Learnt, points: int) -> str:
 
 
 def grid_text(learnt: Learnt, points: int) -> str:
-    """Columns potential, x, y[, z], energy and the force in every direction, where the data were."""
+    """Columns potential, x, y[, z], energy, force in every direction with its band, and what was extrapolated."""
     dims = {_dim(one) for one in learnt.others}
     rows: list[tuple] = []
     for one in learnt.others:
         x = _grid(one, points) * learnt.scales.length
         energy, force, lower, upper = _on_grid(one, x, learnt)
-        columns = [*x.T, energy, *force.T, *lower.T, *upper.T]
+        columns = [
+            *x.T,
+            energy,
+            *force.T,
+            *lower.T,
+            *upper.T,
+            extrapolated_on(one, x, learnt.scales.length).astype(int),
+        ]
         rows += zip([one.name] * len(x), *(column.tolist() for column in columns), strict=True)
     axes = AXES[: max(dims)]
     ends = [f"force_{axis}_{end}" for end in ("lower", "upper") for axis in axes]
-    names = ("potential", *axes, "energy", *(f"force_{axis}" for axis in axes), *ends)
+    names = ("potential", *axes, "energy", *(f"force_{axis}" for axis in axes), *ends, "extrapolated")
     ranges = [f"{one.name}: on the box that the data explored, energies from the lowest of it" for one in learnt.others]
     return _text([*learnt.header(), *ranges], names, rows)
+
+
+def told_of_grids(learnt: Learnt, points: int) -> list[str]:
+    """How much of each grid lies where no data were, in words."""
+    said = []
+    for one in learnt.others:
+        _dim(one)
+        outside = extrapolated_on(one, _grid(one, points) * learnt.scales.length, learnt.scales.length)
+        if outside.any():
+            said.append(
+                f"{one.name}: {outside.mean():.0%} of the grid is extrapolated (extrapolated = 1, bands are infinite): "
+                "hardly any data were there"
+            )
+    return said
+
+
+def extrapolated_on(one: LearntPotential, x: Array, length: float) -> NDArray[np.bool_]:
+    """Where on a grid (Q, dim) of a simulator's lengths hardly any data were, as bands know it."""
+    known = one.potential.uncertainty
+    if known is None:
+        return np.zeros(len(x), dtype=bool)
+    return ~np.isfinite(known.deviation(_within(one, x / length), "gradient")).all(axis=-1)
+
+
+def _within(one: LearntPotential, places: Array) -> Array:
+    """Places, with those at the edge of the explored box not outside by rounding."""
+    return places if one.explored is None else np.clip(places, *(np.asarray(end, float) for end in one.explored))
 
 
 def _dim(one: LearntPotential) -> int:
@@ -70,9 +105,7 @@ def _grid(one: LearntPotential, points: int) -> Array:
 def _on_grid(one: LearntPotential, x: Array, learnt: Learnt) -> tuple[Array, Array, Array, Array]:
     """Energies (Q,), forces (Q, dim) and the ends of their bands."""
     factor, length = learnt.scales.of(one.role), learnt.scales.length
-    places = x / length
-    if one.explored is not None:  # rounding must not put the edge outside
-        places = np.clip(places, *(np.asarray(end, float) for end in one.explored))
+    places = _within(one, x / length)
     energy = factor * one.potential(places)
     force = -factor / length * one.potential.gradient(places)
     if one.potential.uncertainty is None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from trackless._errors import InputError
-from trackless.exporting.delimited import grid_text, radial_text
+from trackless.exporting.delimited import grid_text, radial_text, told_of_grids
 from trackless.exporting.hoomd import hoomd_text
 from trackless.exporting.lammps import lammps_text
 from trackless.exporting.learnt import Learnt, learnt_of
@@ -114,6 +114,7 @@ def export(
         raise InputError(f"export: expected a fitted estimator, got {type(fitted).__name__}")
     learnt = learnt_of(fitted, kT, length, core, reach)
     if name == "csv":
+        learnt = replace(learnt, notes=(*learnt.notes, *told_of_grids(learnt, int(points))))
         texts = _csv(learnt, target, int(points))
     else:
         learnt = _for_simulator(learnt, name)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from trackless._errors import InputError
 from trackless.basis import members_of
 from trackless.exporting.continuation import Continued, continued_pair, continued_trap
-from trackless.exporting.scales import Scaled, Scales, scales_of
+from trackless.exporting.scales import Scaled, Scales, numbers, scales_of
 from trackless.mixtures import Kinds, LearntPotential, learnt_potentials
 from trackless.potentials import Array, Potential, RadialPotential
 
@@ -182,8 +182,21 @@ def learnt_of(
     curves = tuple(_curve(one, scales, core, given, cutoffs.get(one.kinds)) for one in radial)
     moments = getattr(fitted, "moments_", None)
     dim = moments.dim if moments is not None else None
-    notes = (STEPS,) if getattr(fitted, "dynamics", "continuous") == "discrete" else ()
+    notes = (*_warnings(fitted), *((STEPS,) if getattr(fitted, "dynamics", "continuous") == "discrete" else ()))
     return Learnt(curves, tuple(others), scales, _species(fitted, found), dim, notes)
+
+
+def _warnings(fitted: Any) -> Iterable[str]:
+    """What speaks against using a fit at all, or against its units."""
+    noise = getattr(fitted, "noise_", None)
+    if noise is not None and not noise.known:
+        yield (
+            f"WARNING: sigma is not known, {numbers(fitted.sigma_)} is a placeholder: potentials are in units of kT "
+            "(energies over kT are right, times and friction are not)"
+        )
+    test = getattr(getattr(fitted, "findings_", None), "residual_test", None)
+    if test is not None and not test.passed:
+        yield f"WARNING: the fit failed its residual test, what is exported may be wrong: {test.sentence}"
 
 
 def _cutoffs(fitted: Any) -> dict[Kinds, float | None]:

@@ -76,12 +76,13 @@ class Scales:
         return (
             f"{said}, so that Phi is the potential of a pair",
             f"{temperature} with friction {self.friction:.8g} moves particles as the fit does (sigma = "
-            f"{_numbers(self.sigma)}): dX = force / friction dt + sqrt(2 kT / friction) dW, in the times of the data",
+            f"{numbers(self.sigma)}): dX = force / friction dt + sqrt(2 kT / friction) dW, in the times of the data",
             f"lengths are those of the data times {self.length:.8g}, energies V and Phi times {self.energy:.8g}",
         )
 
 
-def _numbers(sigma: Sigma) -> str:
+def numbers(sigma: Sigma) -> str:
+    """sigma in words."""
     return ", ".join(f"{value:.6g}" for value in np.atleast_1d(sigma))
 
 
@@ -101,7 +102,7 @@ def scales_of(fitted: Any, kT: float | None = None, length: float = 1.0) -> Scal
     sigma = checked_sigma(fitted.sigma_)
     own = 0.5 * typical_sigma(sigma) ** 2
     if kT is not None and np.ndim(sigma) > 0:
-        raise InputError(f"kT: sigma differs between directions ({_numbers(sigma)}), so that there is no temperature")
+        raise InputError(f"kT: sigma differs between directions ({numbers(sigma)}), so that there is no temperature")
     if kT is not None and own == 0:
         raise InputError("kT: the fit has sigma = 0, so that nothing says how large its energies are in units of kT")
     energy = 1.0 if kT is None else float(kT) / own

@@ -6,16 +6,31 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from trackless._errors import InputError
+from trackless.belonging import check_belongs
 from trackless.files.atomic import check_target, replacing
 from trackless.reporting.content import collect
 from trackless.reporting.page import page
 from trackless.snapshots import Snapshots
 
 
+def _check(fitted: Any, snapshots: Any, path: Any, validation: Any) -> None:
+    """One clear error for arguments that are missing or in another order."""
+    usage = "tl.report(fitted, snapshots, 'report.html', validation=tl.validate(fitted, snapshots))"
+    if isinstance(fitted, Snapshots):
+        raise InputError(f"report: the first argument is the fit, got Snapshots; call {usage}")
+    check_belongs(fitted, snapshots, "report")
+    if not isinstance(path, (str, Path)) or not str(path):
+        given = repr(path) if isinstance(path, str) else type(path).__name__
+        raise InputError(f"path: expected the name of a file, got {given}; call {usage}")
+    if validation is not None and not all(hasattr(validation, name) for name in ("passed", "sentences", "predictive")):
+        raise InputError(f"validation: expected what tl.validate found, got {type(validation).__name__}; call {usage}")
+
+
 def report(
     fitted: Any,
     snapshots: Snapshots,
-    path: str | Path,
+    path: str | Path = "",
     title: str | None = None,
     validation: Any = None,
     overwrite: bool = False,
@@ -67,6 +82,7 @@ def report(
     >>> made.read_text(encoding="utf-8").startswith("<!doctype html>")
     True
     """
+    _check(fitted, snapshots, path, validation)
     check_target(path, overwrite)  # before the work
     names = [source] if isinstance(source, str) else list(source or ())
     made = page(collect(fitted, snapshots, title, validation, names, reading, simulate, seed))

@@ -83,6 +83,7 @@ def collect(
         "software": software(),
         "warnings": [warned._asdict() for warned in judged.warnings],
         "passed": judged.passed,
+        "untested": judged.untested,
         "facts": facts_about(fitted, snapshots, test),
         "coupling": getattr(fitted, "coupling", "mean"),
         "learnt": [bool(listed(fitted.external_)), bool(listed(fitted.interaction_))],

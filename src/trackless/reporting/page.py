@@ -46,7 +46,7 @@ def page(content: dict[str, Any]) -> str:
         script=script,
         data=embedded(drawn),
         equation=_equation(content["coupling"], *content["learnt"]),
-        verdict=_verdict(content["warnings"], content["passed"]),
+        verdict=_verdict(content["warnings"], content["passed"], content["untested"]),
         facts="".join(
             f"<div><dt>{text(a)}</dt><dd>{text(b)} <span>{text(c)}</span></dd></div>" for a, b, c in content["facts"]
         ),
@@ -98,8 +98,8 @@ def _equation(coupling: str, external: bool, interaction: bool) -> str:
     )
 
 
-def _verdict(warnings: list[dict[str, str]], passed: list[str]) -> str:
-    """Warnings first; then what was tested."""
+def _verdict(warnings: list[dict[str, str]], passed: list[str], untested: list[str]) -> str:
+    """Warnings first; then what was tested; and why nothing was, where a validation could ask nothing."""
     parts = []
     if warnings:
         rows = "".join(
@@ -110,7 +110,10 @@ def _verdict(warnings: list[dict[str, str]], passed: list[str]) -> str:
         head = "Nothing speaks against this fit" if not warnings else "What speaks for it"
         rows = "".join(f"<li>{sentence(one)}</li>" for one in passed)
         parts.append(f'<div class="panel good"><h2>{head}</h2><ul>{rows}</ul></div>')
-    if not warnings and not passed:
+    if untested:
+        rows = "".join(f"<li>{sentence(one)}</li>" for one in untested)
+        parts.append(f'<div class="panel"><h2>Nothing could be asked</h2><ul>{rows}</ul></div>')
+    elif not warnings and not passed:
         said = "Whether the model is right was not tested: below, its predictions stand beside the data."
         parts.append(f'<div class="panel"><h2>Not tested</h2><ul><li>{said}</li></ul></div>')
     return "".join(parts)

@@ -15,12 +15,12 @@ from trackless.intensity import is_unknown
 from trackless.mixtures import Kinds, in_words, listed
 from trackless.noise import DISAGREE
 from trackless.snapshots import Snapshots
+from trackless.validation import FAILED
 
 FEW_PARTS = 8  # independent parts of the data, below which error bars are rough
 ILL_CONDITIONED = 1e10
 TRADED = 0.2  # a trade-off of V and Phi by more than this part of a force is worth a warning
 WRONG_MATCHES = 0.05
-FAILED = ("THE ", "HELD-OUT")  # how sentences of a validation begin that speak against a fit
 NOWHERE = "is nowhere known better than it is large"  # as identifiability says it
 
 
@@ -32,10 +32,11 @@ class Warned(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """Warnings, and what was tested with what result."""
+    """Warnings, what was tested with what result, and why nothing was where that was tried."""
 
     warnings: list[Warned]
     passed: list[str]
+    untested: list[str]
 
 
 def verdict(fitted: Any, test: ResidualTest | None, known: Identifiability | None, validation: Any) -> Verdict:
@@ -70,7 +71,8 @@ def verdict(fitted: Any, test: ResidualTest | None, known: Identifiability | Non
     passed = [test.sentence] if test is not None and test.passed else []
     if validation is not None and validation.passed:
         passed.append(f"a validation found nothing against it: {validation.sentences[0]} (more of it below)")
-    return Verdict(warnings, passed)
+    untested = list(validation.sentences) if validation is not None and validation.passed is None else []
+    return Verdict(warnings, passed, untested)
 
 
 def residual_test(fitted: Any, snapshots: Snapshots, seen: bool | None) -> ResidualTest | None:
@@ -93,7 +95,7 @@ def _of_test(test: ResidualTest | None, validation: Any) -> Iterator[Warned]:
     if test is not None and not test.passed:
         said = test.sentence.replace("THE MODEL DOES NOT FIT", "residual test")  # the headline says it
         yield Warned("The fitted model does not explain these data.", said)
-    if validation is not None and not validation.passed:
+    if validation is not None and validation.passed is False:
         failed = [one for one in validation.sentences if one.startswith(FAILED)] or list(validation.sentences)
         yield Warned("What the fitted model predicts is not what was seen.", "; ".join(failed))
 

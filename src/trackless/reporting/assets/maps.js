@@ -127,7 +127,7 @@ function drawKey(plot, tone, name) {
 
 function readMap(potential, state, i, j) {
   const { value, value_half: half } = potential.columns;
-  const near = (middle, width) => (width === undefined || width === null ? "" : ` ± ${written(width, 2)}`);
+  const near = (middle, width) => (width === undefined ? "" : width === null ? " ± unknown" : ` ± ${written(width, 2)}`);
   const at = (name) => potential.columns[name]?.[j][i];
   const where = [`(${written(potential.x[i])}, ${written(potential.y[j])})`, false];
   const letter = potential.letter;
