@@ -106,7 +106,7 @@ def accumulate(
     families = families_of(*bases, snapshots.dim, per_direction)
     seen = _closed_observation(observation, snapshots, matching, per_direction)
     moments = _empty(snapshots, *bases, coupling, windows, blocks, matching, families.parts, seen)
-    plan = _Plan(coupling, families, matching, seen, seen.mask(snapshots.dim, families.reach))
+    plan = _Plan(coupling, families, matching, seen, seen.mask(snapshots.dim, families.reach if bases[1] else 0.0))
     cuts = block_cuts(snapshots.runs, moments.blocks)
     work = Batches(snapshots, cuts, moments.windows, alone=matching is not None)
     totals = {name: getattr(moments, name) for name in SUMMED}

@@ -192,7 +192,9 @@ def _fitted(
         evenly_observed(snapshots, gaps.sentence)
     if isinstance(interaction, str):
         cutoff = cutoff_of(snapshots, seen, cutoff, sentences)
-    if external == "auto" and (seen.window is not None or (snapshots.box is not None and interaction is not None)):
+    if external == "auto" and seen.window is not None and interaction is None:
+        external = "free"  # all that is left to learn, and what is seen need not be about its centre
+    elif external == "auto" and (seen.window is not None or (snapshots.box is not None and interaction is not None)):
         external = None
         sentences.append(
             "in the window no V is learnt (external='free' learns one)"
@@ -202,6 +204,7 @@ def _fitted(
     if exclude_below is not None and cutoff is not None and exclude_below >= cutoff:
         raise InputError(f"exclude_below: {exclude_below:g} is not below {cutoff:g}, where Phi ends; use a smaller one")
     guess = guessed_sigma(snapshots, sigma, coupling, seen)
+    seen.blurred(guess, float(np.median(snapshots.intervals())))  # hopeless data are refused before any work
     shared: dict[str, Any] = {
         "sigma": guess, "quadrature": quadrature, "regularization": "evidence", "coupling": coupling,
         "observation": seen,
@@ -227,6 +230,8 @@ def _fitted(
     fitted.center_, fitted.fingerprint_ = found, fingerprint
     fitted.max_gap_ = gaps.longest if gaps.count else None
     told = (resolution, fitted.noise_, fitted.debiasing_, test)
+    blurred = seen.blurred(fitted.sigma_, float(np.median(used.intervals())))
+    sentences += [blurred] if blurred else []
     if not is_unknown(sigma) and not np.all(np.greater(fitted.sigma_, 0)):
         sentences.append(NOISELESS)
     sentences += [found.sentence for found in told if found is not None]

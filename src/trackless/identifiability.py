@@ -157,6 +157,8 @@ def _coercivity(matrix: Array, grams: dict[int, Array], parts: dict[int, slice])
     cross = total.copy()
     first = int(heard[parts[0]].sum()) if 0 in parts else 0
     cross[:first, :first] = cross[first:, first:] = 0.0
+    if np.linalg.eigvalsh(own)[0] <= 0:  # errors of positions that were extrapolated away may leave less than nothing
+        return np.nan, np.nan
     return float(eigh(total, own, eigvals_only=True)[0]), float(eigh(cross, own, eigvals_only=True)[-1])
 
 

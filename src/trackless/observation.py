@@ -23,11 +23,14 @@ from numpy.typing import NDArray
 
 from trackless._errors import InputError
 from trackless.exploration import Exploration
+from trackless.intensity import Sigma
 from trackless.tables import Mask
 
 Array = NDArray[np.float64]
 RAMP = 0.25  # of the part of a window in which forces are known: there test functions rise to their full size
 NEAREST_RAMP = 0.5  # the same for the smallest distance
+BLURRED = 1.0  # variance of errors of a step, over that of the step itself, above which there is a warning
+HOPELESS = 4.0  # above this there is no answer
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,29 @@ class Observation:
         if self.position_error:
             said.append(f"with errors of {self.position_error:.4g} in each coordinate")
         return f"particles are taken to be seen {', '.join(said)}" if said else ""
+
+    def blurred(self, sigma: Sigma, gap: float) -> str:
+        """A warning where errors of positions move particles further between snapshots than they move themselves.
+
+        What the errors do is extrapolated away in their variance, which is good only while that is small.
+
+        Examples
+        --------
+        >>> Observation(position_error=0.09).blurred(1.0, 0.01)[:63]
+        'ERRORS OF POSITIONS ARE LARGER THAN THE MOTION between snapshot'
+        """
+        moved = float(np.min(np.square(sigma))) * gap
+        ratio = 2 * self.position_error**2 / moved if moved > 0 else 0.0
+        if ratio <= BLURRED:
+            return ""
+        said = (
+            f"ERRORS OF POSITIONS ARE LARGER THAN THE MOTION between snapshots ({np.sqrt(ratio):.2g} times): what they "
+            "do to the forces can no longer be undone, and bands do not know it; use every "
+            f"{int(np.ceil(ratio / BLURRED))}th snapshot or fewer (every({int(np.ceil(ratio / BLURRED))}))"
+        )
+        if ratio > HOPELESS:
+            raise InputError(f"position_error: {said}")
+        return said
 
     def bounds(self, dim: int) -> Array:
         """The window (dim, 2); infinite where there is none."""

@@ -39,6 +39,7 @@ EVENED = 31  # waves of about the same length whose scatter is taken to be the s
 DECAY = 1.2  # k^2 D tau of the shortest wave and the longest time
 ROUNDS = 4
 SEEN = 3.0  # standard errors beyond which a drift counts as one
+FORGOTTEN = 0.02  # correlation of waves of neighbouring snapshots below which they have nothing in common
 SAME = 0.15  # relative change of the shortest wave that changes nothing
 ALIKE = 0.05  # times between snapshots that differ by less count as the same
 
@@ -123,6 +124,10 @@ def motion(snapshots: Snapshots, observation: Observation = EVERYTHING) -> Motio
     typical = spacing(snapshots)
     if typical.neighbour is None and typical.step is None:
         raise InputError("motion: there are no particles to look at")
+    not_again = InputError(
+        "motion: snapshots have nothing to do with the ones before them (no density wave outlives one interval), so "
+        "that nothing can be said of how particles move; look more often, or give sigma"
+    )
     if observation.window is not None:
         observation = observation.closed(explore(snapshots), snapshots.box)
     sides = observation.bounds(snapshots.dim)
@@ -134,6 +139,8 @@ def motion(snapshots: Snapshots, observation: Observation = EVERYTHING) -> Motio
     for _ in range(ROUNDS):
         waves = _wave_numbers(snapshots, shortest)
         sums = _correlations(snapshots, waves, lags, gap, sides)
+        if not _remembers(sums):
+            raise not_again
         found = _fitted(sums, waves, several, narrow, found)
         wanted = np.sqrt(DECAY / max(found.diffusion * sums.times[-1] + found.offset, 1e-300))
         if abs(np.log(wanted / shortest)) < SAME:
@@ -142,6 +149,7 @@ def motion(snapshots: Snapshots, observation: Observation = EVERYTHING) -> Motio
     assert found is not None
     assert waves is not None
     assert sums is not None
+    found = _doubted(found, sums, waves)
     if len(lags) < 2:
         return found
     # a model that is right gives the same whichever times it is fitted to
@@ -150,6 +158,34 @@ def motion(snapshots: Snapshots, observation: Observation = EVERYTHING) -> Motio
         found,
         diffusion_error=float(np.hypot(found.diffusion_error, late.diffusion - found.diffusion)),
         drift_error=np.hypot(found.drift_error, late.drift - found.drift),
+    )
+
+
+def _remembers(sums: _Correlations) -> bool:
+    """Whether waves of one snapshot are seen in the next one, beyond chance; each block is one trial."""
+    each = sums.again[:, 0].real.sum(axis=1) / np.maximum(sums.power[:, 0].sum(axis=1), 1e-300)
+    if len(each) < FEWEST_BLOCKS:
+        return bool(each.mean() > FORGOTTEN)
+    return bool(each.mean() > max(SEEN * each.std(ddof=1) / np.sqrt(len(each)), FORGOTTEN))
+
+
+def _doubted(found: Motion, sums: _Correlations, waves: Array) -> Motion:
+    """Errors that know that particles which avoid each other do not move freely.
+
+    Waves of an ordered fluid, S(k) = |rho|^2 / W < 1, relax with D / S(k): how far that is from D is how wrong an
+    estimate may be that takes them for those of free particles. Neighbours that turn a particle back between two
+    snapshots also look like errors of positions.
+    """
+    squares = (waves**2).sum(axis=1)
+    order = np.argsort(squares)
+    by_block = uniform_filter1d((sums.power[:, 0] / np.maximum(sums.size[:, :1], 1e-300))[:, order], EVENED, axis=1)
+    scatter = by_block.std(axis=0, ddof=1) / np.sqrt(len(by_block)) if len(by_block) > 1 else np.inf
+    structure = np.maximum(by_block.mean(axis=0) + SEEN * scatter, 1e-3)
+    part = max(float((1 / structure - 1).max()), 0.0)
+    return replace(
+        found,
+        diffusion_error=float(np.hypot(found.diffusion_error, part * found.diffusion)),
+        offset_error=float(np.hypot(found.offset_error, part * (found.diffusion * sums.times[0] + abs(found.offset)))),
     )
 
 

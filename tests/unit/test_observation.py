@@ -215,3 +215,24 @@ def test_observations_travel_with_moments_and_fits(tmp_path):
     assert other.observation == EVERYTHING
     with pytest.raises(tl.InputError, match="moments differ in observation"):
         _ = other + fitted.moments_
+
+
+def test_v_alone_is_learnt_in_a_window():
+    trap = tl.Model("trap", tl.RadialFunctions([tl.models.reference().external_basis.functions[1]]), None, (0.5,), 1.0)
+    data = tl.simulate(trap, runs=100, particles=30, duration=0.5, step=1e-3, observe_every=0.02, initial=1.0, seed=2)
+    inside = [[x[(np.abs(x) < 1.2).all(axis=1)] for x in run] for run in data.positions]
+    seen = tl.Snapshots(inside, [data.times] * data.runs)
+    fitted = tl.fit(seen, sigma=1.0, interaction=None, window=((-1.2, 1.2), (-1.2, 1.2)))
+    places = np.array([[0.3, 0.2], [0.5, -0.5], [-0.6, 0.1]])
+    lower, upper = fitted.external_.band(places)
+    true = trap.external.gradient(places)
+    assert ((lower < true) & (true < upper)).all()
+    assert fitted.interaction_ is None
+
+
+def test_errors_of_positions_larger_than_the_motion_are_said():
+    data = tl.simulate(tl.models.reference(), runs=20, duration=0.2, step=1e-3, seed=1)
+    fitted = tl.fit(data, sigma=1.0, position_error=0.09)
+    assert any("ERRORS OF POSITIONS ARE LARGER THAN THE MOTION" in said for said in fitted.findings_.sentences)
+    with pytest.raises(tl.InputError, match=r"position_error: ERRORS OF POSITIONS.*every 8th snapshot"):
+        tl.fit(data, sigma=1.0, position_error=0.2)

@@ -106,3 +106,24 @@ def test_motion_is_printed_in_words(drift, words):
     found = tl.motion(tl.Snapshots(positions, np.arange(40) * INTERVAL, box=12.0))
     assert str(found).startswith("particles diffuse with D = 0.")
     assert words in str(found)
+
+
+def test_snapshots_that_have_nothing_in_common_are_refused():
+    places = np.random.default_rng(0).uniform(0, 10, (4, 60, 100, 2))
+    for box in (None, 10.0):
+        with pytest.raises(tl.InputError, match="nothing to do with the ones before them"):
+            tl.motion(tl.Snapshots(places, dt=0.1, box=box))
+
+
+def test_particles_that_avoid_each_other_do_not_tell_of_diffusion():
+    """A crystal that shakes: waves relax with the forces, and what holds particles back is no error of positions."""
+    generator = np.random.default_rng(1)
+    side = np.arange(12) + 0.5
+    lattice = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
+    away, frames = np.zeros((6, 144, 2)), []
+    for _ in range(80):
+        away = 0.8 * away + 0.1 * generator.standard_normal(away.shape)  # D = 0.5 at steps of 0.01, but held back
+        frames.append((lattice + away) % 12)
+    found = tl.motion(tl.Snapshots(np.stack(frames, axis=1), dt=0.01, box=12.0))
+    assert abs(found.diffusion - 0.5) < 2 * found.diffusion_error
+    assert found.position_error is None
