@@ -314,6 +314,8 @@ class Learnt:
         n.
     smoothed : (K, K)
         Covariance of what a prior has smoothed away: (1 - gain A) C (1 - gain A)^T.
+    coarser : (K,)
+        How n (b - A theta) changes where every second snapshot is left out.
     """
 
     gain: Array
@@ -321,6 +323,7 @@ class Learnt:
     matrix: Array
     total: float
     smoothed: Array
+    coarser: Array
 
 
 class Discrepancies(NamedTuple):
@@ -328,6 +331,8 @@ class Discrepancies(NamedTuple):
 
     values: Array
     """(W E,)"""
+    coarser: Array
+    """(W E,): how they change where every second snapshot is left out, of the fit too"""
     raw: Array
     """(blocks, W E): they sum to the values"""
     by_block: Array
@@ -344,7 +349,7 @@ class Discrepancies(NamedTuple):
     def combined(self, matrix: Array) -> Discrepancies:
         """Sums of them: ``matrix`` is (W E, S)."""
         pairs = {name: matrix.T @ getattr(self, name) @ matrix for name in ("covariance", "smoothed", "noise")}
-        rows = {name: getattr(self, name) @ matrix for name in ("values", "raw", "by_block")}
+        rows = {name: getattr(self, name) @ matrix for name in ("values", "coarser", "raw", "by_block")}
         return self._replace(**rows, **pairs)
 
     def independent(self) -> Array:
@@ -356,28 +361,28 @@ class Discrepancies(NamedTuple):
         return solve_triangular(root, vectors[:, left] / np.sqrt(sizes[left]), lower=True, trans=1)
 
 
-def discrepancies(found: Balance, learnt: Learnt, sigma: Sigma, factors: Array, stride: int = 1) -> Discrepancies:
+def discrepancies(found: Balance, learnt: Learnt, sigma: Sigma, factors: Array) -> Discrepancies:
     """Window by window, with one factor for each: change, minus the integrals of D, plus the integrals of P.
 
     In theory it is a martingale with the covariance sigma^2 times the integral of Gamma; the fit's own residual is
     another, and both are driven by the same noise.
     """
-    at = STRIDES.index(stride)
     parts = found.parts
-    raw = factors[0] * found.change - factors[1 : 1 + parts] @ found.diffusion[:, :, at]
-    raw = (raw + factors[1 + parts :] @ found.power[:, :, at]).reshape(found.blocks, -1)
+    drift = factors[1 + parts :] @ found.power - factors[1 : 1 + parts] @ found.diffusion  # (blocks, windows, strides, E)
+    raw = (factors[0] * found.change + drift[:, :, 0]).reshape(found.blocks, -1)
     variances = np.broadcast_to(np.square(sigma), (parts,))
     cross = found.cross.sum(axis=1).reshape(raw.shape[1], -1)
     shared = np.einsum("p,wpek->wek", variances, found.cross).reshape(cross.shape)
     back = cross @ learnt.gain / learnt.total
     by_block = raw + learnt.residuals @ back.T
+    coarser = (drift[:, :, 1] - drift[:, :, 0]).sum(axis=0).ravel() + back @ learnt.coarser
     noise: Array = np.asarray(block_diag(*np.einsum("p,wpef->wef", variances, found.window_clock)), float)
     # the fit's own noise: as if it were the same in all directions, which is good enough to shrink towards
     own = variances.mean() * learnt.total * learnt.matrix
     theory = noise - back @ shared.T - shared @ back.T + back @ own @ back.T
     covariance, share = _shrunk(by_block, theory, noise)
     smoothed = cross @ learnt.smoothed @ cross.T
-    return Discrepancies(raw.sum(axis=0), raw, by_block, covariance + smoothed, smoothed, noise, share)
+    return Discrepancies(raw.sum(axis=0), coarser, raw, by_block, covariance + smoothed, smoothed, noise, share)
 
 
 def _shrunk(samples: Array, theory: Array, noise: Array) -> tuple[Array, float]:

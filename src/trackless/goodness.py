@@ -17,7 +17,7 @@ from scipy.stats import chi2, f, norm
 from trackless.balance import Balance, Discrepancies, Learnt, discrepancies
 from trackless.intensity import Sigma
 from trackless.noise import quadratic_variation
-from trackless.quadrature import ORDERS, STRIDES, rule_named
+from trackless.quadrature import ORDERS, rule_named
 from trackless.snapshots import Snapshots
 
 Array = NDArray[np.float64]
@@ -136,9 +136,9 @@ def _balance_test(
     """The stronger of two tests, on all windows and on what they have in common; and what stands out most."""
     each = np.atleast_1d(sigma)
     factors = np.concatenate([[1.0], 0.5 * each**2, [1.0]])
-    fine, coarse = (discrepancies(found, learnt, sigma, factors, stride) for stride in STRIDES)
+    fine = discrepancies(found, learnt, sigma, factors)
     # time integrals are only as good as strides 1 and 2 agree, sigma only as good as it is known
-    integrals = (coarse.values - fine.values) / (2.0 ** ORDERS[rule_named(quadrature)] - 1)
+    integrals = fine.coarser / (2.0 ** ORDERS[rule_named(quadrature)] - 1)
     extra = np.outer(integrals, integrals)
     for part, error in enumerate(each * sigma_error):
         slope = discrepancies(found, learnt, sigma, np.eye(len(factors))[1 + part]).values

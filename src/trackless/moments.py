@@ -249,11 +249,15 @@ class Moments:
         A rule of order p is 2^p times as wrong on twice the interval, so its error is the difference over 2^p - 1.
         Their mean over the units (blocks and windows) estimates that of all data.
         """
+        return self.stride_differences(coef, sigma, quadrature) / (2.0 ** ORDERS[rule_named(quadrature)] - 1)
+
+    def stride_differences(self, coef: Array, sigma: Sigma, quadrature: str) -> Array:
+        """How b - A coef changes where every second snapshot is left out, (units, K)."""
         residuals = []
         for stride in STRIDES:
             matrices, vectors, weights = self.unit_equations(sigma, quadrature, stride)
             residuals.append((vectors - matrices @ coef) / weights.mean())
-        return (residuals[1] - residuals[0]) / (2.0 ** ORDERS[rule_named(quadrature)] - 1)
+        return residuals[1] - residuals[0]
 
     def motion_units(self) -> tuple[Array, Array, Array]:
         """The same for the likelihood of displacements."""

@@ -21,7 +21,6 @@ from trackless._errors import InputError
 from trackless.balance import Balance, Learnt, balance, discrepancies
 from trackless.intensity import Sigma
 from trackless.moments import Moments, rule_index
-from trackless.quadrature import ORDERS, STRIDES, rule_named
 from trackless.residuals import Adjustment
 from trackless.snapshots import Snapshots
 from trackless.waves import Motion
@@ -31,6 +30,8 @@ UNKNOWN = 0.3  # a relative standard error of sigma^2 beyond which a route canno
 FOLDS = 5
 ROUNDS = 30
 MISSED = 1.0  # the extrapolation in dt may be as wrong as it is large
+THIRD_ORDER = 0.25  # of what extrapolation leaves of a decay: (k dt)^3 / 9 for one rate k, more for a spectrum of them
+LEAST_LEFT = 1e-3  # of an energy after an interval: all is forgotten
 CORRELATED = 0.9  # routes are at most so much so
 DISAGREE = 0.01  # p-value
 LOOKED_AT = 10_000  # snapshots for a first guess
@@ -262,13 +263,13 @@ def _mean_balance(found: Balance, learnt: Learnt, guess: Sigma, quadrature: str)
     solved = np.linalg.inv(bottom)
     values = -solved @ np.einsum("pbi,bi->p", pulls, level)
     factors = np.concatenate([one, values, one, values])
-    fine, coarse = (discrepancies(found, learnt, guess, factors, stride) for stride in STRIDES)
+    fine = discrepancies(found, learnt, guess, factors)
     influence = -np.einsum("bi,pbi->bp", fine.by_block @ white, pulls) @ solved.T
     pull = solved @ pulls.mean(axis=1) @ white.T
     few = found.blocks < 4 * FOLDS
     covariance = pull @ fine.covariance @ pull.T if few else influence.T @ influence + pull @ fine.smoothed @ pull.T
-    # strides 1 and 2 differ by three times the error or more: no high order is relied on where intervals are coarse
-    systematic = pull @ (coarse.values - fine.values) / (2.0 ** min(ORDERS[rule_named(quadrature)], 2) - 1)
+    # what relaxes within an interval makes every rule as wrong as strides 1 and 2 differ: no order is relied on
+    systematic = pull @ fine.coarser
     errors = np.sqrt(np.diag(covariance) + systematic**2)
     return tuple(Route(2 * float(v), 2 * float(e)) for v, e in zip(values, errors, strict=True)), 2 * influence
 
@@ -315,9 +316,24 @@ def quadratic_variation(found: Balance, fixed: Sigma | None = None) -> tuple[tup
     by_stratum = (by_stratum - ratios * clocks.transpose(1, 0, 2)) * inverse_time
     influence = (by_stratum @ mix) @ amplified.T
     unsure = amplified @ (ratios[:, 0] - values if used[:, 1].all() else values - sums[:, 0, 0, 0])
+    beyond = amplified @ (values * THIRD_ORDER * _forgotten(sums[:, :, 0, 0], values) ** 3)
     variance = (influence**2).sum(axis=0) * len(influence) / max(len(influence) - 1, 1)
-    errors = np.sqrt(variance + (MISSED * unsure) ** 2)
+    errors = np.sqrt(variance + (MISSED * unsure) ** 2 + beyond**2)
     return tuple(Route(float(v), float(e)) for v, e in zip(values, errors, strict=True)), influence
+
+
+def _forgotten(plain: Array, values: Array) -> Array:
+    """How much of its past an energy forgets within an interval, k dt for a decay like exp(-k t); one per part.
+
+    Told twice, by squares of changes with no drift taken off, in units of Gamma dt: ``plain`` (parts, strides). They are
+    (1 - q) / (k dt) of sigma^2 where q is left after an interval, and of two intervals (1 + q) / 2 of those of one.
+    Where all is forgotten a change says nothing of sigma, and both are needed: the drift, and with it what is found for
+    sigma (``values``), can be anything then.
+    """
+    left = np.where(plain[:, 1] > 0, 2 * plain[:, 1] / plain[:, 0] - 1, 1.0)
+    by_strides = -np.log(np.clip(left, LEAST_LEFT, 1.0))
+    missing = np.clip(1 - plain[:, 0] / values, 0.0, 1 - LEAST_LEFT)
+    return np.maximum(by_strides, 2 * missing / (1 - missing))
 
 
 def _fluctuations(found: Balance) -> tuple[Array, Array]:

@@ -159,7 +159,10 @@ def learnt_for_tests(fit: SelfTest) -> tuple[Learnt, NDArray[np.int64]]:
     kept = np.linspace(0, moments.blocks, min(moments.blocks, BLOCKS) + 1).round().astype(np.int64)
     cuts = np.concatenate([[0], np.cumsum(moments.runs)])[kept]
     by_block = np.add.reduceat(residuals.sum(axis=1), kept[:-1])
-    return Learnt(gain, by_block, matrix, float(units.weights.sum()), smoothed), cuts
+    total, coarser = float(units.weights.sum()), np.zeros(size)
+    if fit.dynamics == "continuous" and fit.debiasing_ is None:  # otherwise time integrals have no errors left
+        coarser = total * moments.stride_differences(fit.coef_, fit.sigma_, fit.quadrature).mean(axis=0)
+    return Learnt(gain, by_block, matrix, total, smoothed, coarser), cuts
 
 
 def tested(fit: SelfTest, snapshots: Snapshots, other: bool) -> ResidualTest:
@@ -184,7 +187,7 @@ def tested(fit: SelfTest, snapshots: Snapshots, other: bool) -> ResidualTest:
     if other:  # the fit took nothing from them, but has errors of its own
         nothing = np.zeros((found.blocks, len(fit.coef_)))
         errors = fit.covariance_ if fit.covariance_ is not None else 0 * learnt.smoothed
-        learnt = replace(learnt, gain=0 * learnt.gain, residuals=nothing, smoothed=errors)
+        learnt = replace(learnt, gain=0 * learnt.gain, residuals=nothing, smoothed=errors, coarser=0 * learnt.coarser)
     noise = fit.noise_
     error = noise.error if noise is not None and noise.known else tuple(0.0 * np.atleast_1d(fit.sigma_))
     return residual_test(found, learnt, fit.sigma_, error, snapshots, fit.quadrature)
