@@ -18,11 +18,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations_with_replacement
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import block_diag, solve_triangular
 
 from trackless._errors import InputError
 from trackless._kernels.energies import energy_series
@@ -30,7 +29,6 @@ from trackless.accumulation import FEW_BLOCKS, usual_size
 from trackless.basis import Basis, RadialFunctions, families_of
 from trackless.excerpts import Source
 from trackless.exploration import explore
-from trackless.intensity import Sigma
 from trackless.passes import add_up
 from trackless.pieces import Batches, Task, block_cuts, loaded, spans, usual_length
 from trackless.potentials import RadialSum
@@ -46,7 +44,6 @@ BLOCKS = 256
 FEWEST_INTERVALS = 4  # in a window
 BROAD = (1.5, 0.8)  # widths of Gaussians of pair distances, in units of their root mean square
 BOXED = (0.5, 0.3)  # and in a periodic box, in units of the cutoff
-USED_UP = 0.05  # a direction with less than this part of its noise left has been fitted
 NEIGHBOURS = 8.0  # distances between neighbours that test functions of pairs reach in a box
 SMOOTH = 4  # power of (1 - (r/cutoff)^2) that makes them vanish there
 
@@ -296,108 +293,6 @@ def _sums(
         clocks.append((gammas * steady[..., None]).sum(axis=(0, 1)))
         whole = whole if stride > 1 else gammas.sum(axis=(0, 1))  # noise goes on where the number of particles changes
     return sums | {"squares": np.stack(squares), "clock": np.stack(clocks), "window_clock": whole}
-
-
-@dataclass(frozen=True, eq=False)
-class Learnt:
-    """What a fit was made of, as far as its own errors reach test energies.
-
-    Attributes
-    ----------
-    gain : (K, K)
-        Coefficients = gain b.
-    residuals : (blocks, K)
-        n (b - A theta) of each block.
-    matrix : (K, K)
-        A.
-    total : float
-        n.
-    smoothed : (K, K)
-        Covariance of what a prior has smoothed away: (1 - gain A) C (1 - gain A)^T.
-    coarser : (K,)
-        How n (b - A theta) changes where every second snapshot is left out.
-    """
-
-    gain: Array
-    residuals: Array
-    matrix: Array
-    total: float
-    smoothed: Array
-    coarser: Array
-
-
-class Discrepancies(NamedTuple):
-    """What is left over on windows (flat: window by window), and how it scatters."""
-
-    values: Array
-    """(W E,)"""
-    coarser: Array
-    """(W E,): how they change where every second snapshot is left out, of the fit too"""
-    raw: Array
-    """(blocks, W E): they sum to the values"""
-    by_block: Array
-    """(blocks, W E): the same with what the fit itself took from each block"""
-    covariance: Array
-    """(W E, W E), shrunk from the scatter of the blocks towards theory, and what a prior smoothed away"""
-    smoothed: Array
-    """(W E, W E): the latter alone"""
-    noise: Array
-    """(W E, W E): noise in theory, as if nothing had been fitted"""
-    share: float
-    """of theory in the covariance"""
-
-    def combined(self, matrix: Array) -> Discrepancies:
-        """Sums of them: ``matrix`` is (W E, S)."""
-        pairs = {name: matrix.T @ getattr(self, name) @ matrix for name in ("covariance", "smoothed", "noise")}
-        rows = {name: getattr(self, name) @ matrix for name in ("values", "coarser", "raw", "by_block")}
-        return self._replace(**rows, **pairs)
-
-    def independent(self) -> Array:
-        """Combinations (W E, I) with unit variance: of those directions that the fit has not used up."""
-        root = np.linalg.cholesky(self.noise + 1e-12 * np.trace(self.noise) / len(self.noise) * np.eye(len(self.noise)))
-        half = solve_triangular(root, self.covariance, lower=True)
-        sizes, vectors = np.linalg.eigh(solve_triangular(root, half.T, lower=True))
-        left = sizes > USED_UP
-        return solve_triangular(root, vectors[:, left] / np.sqrt(sizes[left]), lower=True, trans=1)
-
-
-def discrepancies(found: Balance, learnt: Learnt, sigma: Sigma, factors: Array) -> Discrepancies:
-    """Window by window, with one factor for each: change, minus the integrals of D, plus the integrals of P.
-
-    In theory it is a martingale with the covariance sigma^2 times the integral of Gamma; the fit's own residual is
-    another, and both are driven by the same noise.
-    """
-    parts = found.parts
-    drift = factors[1 + parts :] @ found.power - factors[1 : 1 + parts] @ found.diffusion  # (blocks, windows, strides, E)
-    raw = (factors[0] * found.change + drift[:, :, 0]).reshape(found.blocks, -1)
-    variances = np.broadcast_to(np.square(sigma), (parts,))
-    cross = found.cross.sum(axis=1).reshape(raw.shape[1], -1)
-    shared = np.einsum("p,wpek->wek", variances, found.cross).reshape(cross.shape)
-    back = cross @ learnt.gain / learnt.total
-    by_block = raw + learnt.residuals @ back.T
-    coarser = (drift[:, :, 1] - drift[:, :, 0]).sum(axis=0).ravel() + back @ learnt.coarser
-    noise: Array = np.asarray(block_diag(*np.einsum("p,wpef->wef", variances, found.window_clock)), float)
-    # the fit's own noise: as if it were the same in all directions, which is good enough to shrink towards
-    own = variances.mean() * learnt.total * learnt.matrix
-    theory = noise - back @ shared.T - shared @ back.T + back @ own @ back.T
-    covariance, share = _shrunk(by_block, theory, noise)
-    smoothed = cross @ learnt.smoothed @ cross.T
-    return Discrepancies(raw.sum(axis=0), coarser, raw, by_block, covariance + smoothed, smoothed, noise, share)
-
-
-def _shrunk(samples: Array, theory: Array, noise: Array) -> tuple[Array, float]:
-    """Covariance (E, E) of the sum of samples (B, E), shrunk towards theory as far as they are too few.
-
-    In units of the noise; the share is that of Ledoit and Wolf (J. Multivariate Anal. 88, 2004).
-    """
-    root = np.linalg.cholesky(noise + 1e-12 * np.trace(noise) / len(noise) * np.eye(len(noise)))
-    white = solve_triangular(root, samples.T, lower=True).T * np.sqrt(len(samples))
-    target = solve_triangular(root, solve_triangular(root, theory, lower=True).T, lower=True)
-    scatter = white.T @ white / len(white)
-    distance = ((scatter - target) ** 2).sum()
-    chance = ((white**2).sum(axis=1) ** 2).mean() / len(white) - (scatter**2).sum() / len(white)
-    share = float(min(max(chance, 0.0) / distance, 1.0)) if len(white) > 1 and distance > 0 else 1.0
-    return root @ ((1 - share) * scatter + share * target) @ root.T, share
 
 
 def _integrated(values: Array, gaps: Array) -> Array:

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2, f, norm
 
-from trackless.balance import Balance, Discrepancies, Learnt, discrepancies
+from trackless.balance import Balance
+from trackless.discrepancies import Discrepancies, Learnt, discrepancies
 from trackless.intensity import Sigma
 from trackless.noise import quadratic_variation
 from trackless.quadrature import ORDERS, rule_named

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from trackless._errors import InputError
-from trackless.balance import Balance, Learnt, balance, discrepancies
+from trackless.balance import Balance, balance
+from trackless.discrepancies import Learnt, discrepancies
 from trackless.intensity import Sigma
 from trackless.moments import Moments, rule_index
 from trackless.residuals import Adjustment
@@ -325,7 +326,7 @@ def quadratic_variation(found: Balance, fixed: Sigma | None = None) -> tuple[tup
 def _forgotten(plain: Array, values: Array) -> Array:
     """How much of its past an energy forgets within an interval, k dt for a decay like exp(-k t); one per part.
 
-    Told twice, by squares of changes with no drift taken off, in units of Gamma dt: ``plain`` (parts, strides). They are
+    Told twice, by squares of changes with no drift taken off, in units of Gamma dt: ``plain`` (parts, 2). They are
     (1 - q) / (k dt) of sigma^2 where q is left after an interval, and of two intervals (1 + q) / 2 of those of one.
     Where all is forgotten a change says nothing of sigma, and both are needed: the drift, and with it what is found for
     sigma (``values``), can be anything then.

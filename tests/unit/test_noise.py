@@ -222,3 +222,12 @@ def test_a_growing_population_fails():
     test = fit.residual_test(data)
     assert not test.passed
     assert "number of particles grows" in test.sentence
+
+
+def test_sigma_is_not_claimed_where_snapshots_forget_each_other():
+    """At ten relaxation times apart nothing tells sigma: it was 14.11 +- 0.11 once, for 1."""
+    model = tl.models.reference()
+    for seed in (1, 2):
+        data = tl.simulate(model, runs=200, duration=5.0, step=5e-3, observe_every=0.5, seed=seed)
+        found = tl.fit(data).noise_
+        assert not found.known or abs(found.sigma - 1.0) < 3 * found.error

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from trackless import _progress
 from trackless._errors import InputError
-from trackless.balance import BLOCKS, Learnt, balance
+from trackless.balance import BLOCKS, balance
 from trackless.debiasing import INSIDE, ROUNDS, Debiasing, Simulated, debiased, relative_change
+from trackless.discrepancies import Learnt
 from trackless.goodness import ResidualTest, residual_test
 from trackless.intensity import is_per_direction, single_sigma, typical_sigma
 from trackless.moments import Moments
