@@ -286,3 +286,17 @@ def test_symmetric_matrices_are_saved_by_half(tmp_path):
     rewritten(tmp_path / "moments.trackless", tmp_path / "damaged", longer)
     with pytest.raises(tl.InputError, match=r"damaged .*half a matrix of 41 rows"):
         tl.load(tmp_path / "damaged")
+
+
+def test_a_damaged_header_of_an_array_is_an_error_of_the_file(tmp_path):
+    """Whatever the parser of headers makes of it: numpy tokenizes them, and tokens may not end."""
+    good, bad = tmp_path / "good.trackless", tmp_path / "bad.trackless"
+    tl.SelfTest(tl.models.reference().external_basis, None, sigma=1.0).fit(
+        tl.simulate(tl.models.reference(), runs=8, duration=0.1, step=1e-3)
+    ).save(good)
+    with zipfile.ZipFile(good) as old, zipfile.ZipFile(bad, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            new.writestr(name, content.replace(b"{'descr'", b"(((descr'") if name.endswith(".npy") else content)
+    with pytest.raises(tl.InputError, match=r"damaged|not a result"):
+        tl.load(bad)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import time
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -31,7 +32,7 @@ CHUNK = 1 << 22  # bytes read at once
 REMEDY = "delete it to begin anew, or choose another checkpoint"
 _UNREADABLE = (
     zipfile.BadZipFile, zlib.error, KeyError, ValueError, OSError, EOFError, NotImplementedError, RecursionError,
-    MemoryError, TypeError, AttributeError,
+    MemoryError, TypeError, AttributeError, OverflowError, SyntaxError, tokenize.TokenError,
 )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import tokenize
 import zipfile
 import zlib
 from dataclasses import fields, is_dataclass
@@ -57,7 +58,7 @@ TRIANGLE = 8  # rows from which on only one half of a symmetric matrix is saved
 VERSION = 6  # 2: moments may hold displacements; 3: pair parts by one rule; 4: diffusion in parts; 5: observation,
 # numbers of particles, species; 6: halves of symmetric matrices; what an older one lacks is added by `upgrades`
 LARGEST, LARGEST_TEXT = 4_000_000_000, 100_000_000  # bytes of an unpacked file, and of the text in it
-_UNREADABLE = (KeyError, ValueError, RecursionError, MemoryError)
+_UNREADABLE = (KeyError, ValueError, RecursionError, MemoryError, OverflowError, SyntaxError, tokenize.TokenError)
 _MODULES = (
     shapes, potentials, networks, basis, radial_splines, tensor_splines, by_species, solvers, priors, evidence,
     resolution, centers, comparison, fitting, residuals, noise, debiasing, goodness, observation, waves,
