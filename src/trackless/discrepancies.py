@@ -79,11 +79,16 @@ class Discrepancies(NamedTuple):
         return solve_triangular(root, vectors[:, left] / np.sqrt(sizes[left]), lower=True, trans=1)
 
 
-def discrepancies(found: Balance, learnt: Learnt, sigma: Sigma, factors: Array) -> Discrepancies:
+def discrepancies(
+    found: Balance, learnt: Learnt, sigma: Sigma, factors: Array, about_mean: bool = False
+) -> Discrepancies:
     """Window by window, with one factor for each: change, minus the integrals of D, plus the integrals of P.
 
     In theory it is a martingale with the covariance sigma^2 times the integral of Gamma; the fit's own residual is
     another, and both are driven by the same noise.
+
+    Blocks scatter about zero where the model is right, which is what a test supposes. With ``about_mean`` what they
+    have in common is not taken for noise: for weights, while a parameter of the model is still to be found.
     """
     parts = found.parts
     drift = factors[1 + parts :] @ found.power - factors[1 : 1 + parts] @ found.diffusion  # (blocks, windows, 2, E)
@@ -98,9 +103,15 @@ def discrepancies(found: Balance, learnt: Learnt, sigma: Sigma, factors: Array) 
     # the fit's own noise: as if it were the same in all directions, which is good enough to shrink towards
     own = variances.mean() * learnt.total * learnt.matrix
     theory = noise - back @ shared.T - shared @ back.T + back @ own @ back.T
-    covariance, share = _shrunk(by_block, theory, noise)
+    covariance, share = _shrunk(_centred(by_block) if about_mean else by_block, theory, noise)
     smoothed = cross @ learnt.smoothed @ cross.T
     return Discrepancies(raw.sum(axis=0), coarser, raw, by_block, covariance + smoothed, smoothed, noise, share)
+
+
+def _centred(samples: Array) -> Array:
+    """Samples (B, E) less their mean, as large as those of B degrees of freedom."""
+    blocks = len(samples)
+    return (samples - samples.mean(axis=0)) * np.sqrt(blocks / (blocks - 1)) if blocks > 1 else samples
 
 
 def _shrunk(samples: Array, theory: Array, noise: Array) -> tuple[Array, float]:

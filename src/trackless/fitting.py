@@ -197,7 +197,7 @@ def _fitted(
     elif external == "auto" and (seen.window is not None or (snapshots.box is not None and interaction is not None)):
         external = None
         sentences.append(
-            "in the window no V is learnt (external='free' learns one)"
+            "in the window no V is learnt (external='free' learns one, and a drift with it)"
             if seen.window is not None
             else "in a periodic box V is taken to be flat (one about a centre would end in a kink at its walls)"
         )

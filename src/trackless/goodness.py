@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2, f, norm
+from scipy.stats import chi2, f, norm, t
 
 from trackless.balance import Balance
 from trackless.discrepancies import Discrepancies, Learnt, discrepancies
@@ -122,11 +122,12 @@ def residual_test(
 def _variation_test(found: Balance, sigma: Sigma, sigma_error: Sigma) -> tuple[float, float, float]:
     """p-value, and the fluctuations with their error in the direction where they are farthest from what sigma says."""
     seen: list[tuple[float, float, float]] = []
+    free = max(len(found.squares) - 1, 1)  # its error is the scatter of so many strata, which may be few
     settings = zip(np.atleast_1d(sigma), np.atleast_1d(sigma_error), quadratic_variation(found, sigma)[0], strict=True)
     for own, own_error, route in settings:
         ratio, error = route.value / own**2, float(np.hypot(route.error / own**2, 2 * own_error / own))
         known = np.isfinite(ratio) and error > 0
-        seen.append((float(2 * norm.sf(abs(ratio - 1) / error)) if known else 1.0, float(ratio), error))
+        seen.append((float(2 * t.sf(abs(ratio - 1) / error, free)) if known else 1.0, float(ratio), error))
     p_value, ratio, error = min(seen)
     return min(1.0, len(seen) * p_value), ratio, error
 

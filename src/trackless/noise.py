@@ -77,7 +77,7 @@ class NoiseLevel:
     p_value : float
         Of their agreement (NaN where one of them cannot know).
     known : bool
-        False where neither can: then sigma^2/2 is 1 and potentials are in units of it.
+        False where neither can: then sigma^2/2 is 1, and in a stationary state potentials are in units of it.
     variances : (parts, parts)
         Covariance of sigma^2.
     covariance : (parts, K)
@@ -121,8 +121,9 @@ class NoiseLevel:
         )
         if not self.known:
             return (
-                f"sigma cannot be known from these data ({routes}); potentials are in units of sigma^2/2, sigma is set "
-                "to sqrt(2): give sigma, or record faster"
+                f"sigma cannot be known from these data ({routes}); sigma is set to sqrt(2), so that in a "
+                "stationary state potentials are in units of sigma^2/2: give sigma, or record faster (an interval in "
+                "which the past is forgotten, or errors of positions larger than the motion, hide it)"
             )
         if self.motion is not None:
             routes = "density waves"
@@ -245,7 +246,7 @@ def _mean_balance(found: Balance, learnt: Learnt, guess: Sigma, quadrature: str)
     parts = found.parts
     one, none = np.ones(1), np.zeros(1)
     half = 0.5 * np.broadcast_to(np.square(guess), (parts,))
-    white = discrepancies(found, learnt, guess, np.concatenate([one, half, one, half])).independent()
+    white = discrepancies(found, learnt, guess, np.concatenate([one, half, one, half]), about_mean=True).independent()
     slope = np.stack([
         discrepancies(found, learnt, guess, np.concatenate([none, unit, none, unit])).raw @ white
         for unit in np.eye(parts)

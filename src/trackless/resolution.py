@@ -38,7 +38,8 @@ LOOKED_AT = 10_000  # snapshots
 FUNCTIONS = (8, 16)  # splines for V and Phi
 BLOCKS = 40
 HEAD = 40  # intervals among which the start is looked for
-FEWEST = 6  # snapshots, and runs, below which nothing can be said
+FEWEST = 6  # snapshots below which nothing can be said
+FEWEST_RUNS = 2  # chance is told from error by what runs have in common
 DETERMINED = 1e-3  # directions with less force than this part of the strongest are not looked at
 SMOOTHED = 0.4  # part of the dictionary's noise that a prior leaves
 SAME = 1.2  # expected squared errors that differ by less are the same
@@ -123,8 +124,8 @@ def resolved(
     if len(times) < FEWEST:
         return replace(unknown, why=f"{plural(len(times), 'snapshot')} in a run, and at least {FEWEST} are needed")
     part = snapshots[: max(1, LOOKED_AT // min(len(times), HEAD + 1))]
-    if part.runs < FEWEST:
-        return replace(unknown, why=f"{plural(part.runs, 'run')}, and at least {FEWEST} are needed")
+    if part.runs < FEWEST_RUNS:
+        return replace(unknown, why=f"{plural(part.runs, 'run')}, and at least {FEWEST_RUNS} are needed")
     if snapshots.box is not None and int(snapshots.counts_of(0).max()) < 2:
         return replace(unknown, why="a single particle in a box")
     frames = _frames(part, sigma, coupling, cutoff)

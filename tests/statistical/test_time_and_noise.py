@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import trackless as tl
+from trackless.shapes import Exponential, ShiftedForce
 
 pytestmark = pytest.mark.slow
 MODEL = tl.models.reference()
@@ -62,3 +63,18 @@ def test_removing_bias_does_not_ruin_a_fit_of_many_functions():
     assert plain.external < 0.06
     assert debiased.external < 0.06
     assert debiased.interaction < 1.2 * plain.interaction
+
+
+def test_few_crowded_runs_that_relax_tell_sigma_and_pass():
+    """Runs that start on a lattice: the first guess of sigma is half as large again, and must not confirm itself."""
+    walls = [ShiftedForce(Exponential(rate, 1.0), 3.0) for rate in (4.0, 2.0)]
+    fluid = tl.Model("Morse", None, tl.RadialFunctions(walls), (3.0, -6.0), sigma=np.sqrt(2.0))
+    settings = {"step": 1e-3, "observe_every": 0.01, "box": 22 * np.sqrt(0.2), "coupling": "sum", "accurate": True}
+    z = []
+    for seed in range(4):
+        data = tl.simulate(fluid, particles=100, runs=4, duration=0.99, initial="lattice", seed=seed, **settings)
+        fitted = tl.fit(data, external=None, coupling="sum", cutoff=3.0)
+        z.append((fitted.noise_.sigma - np.sqrt(2)) / fitted.noise_.error)
+        assert fitted.noise_.error < 0.06
+        assert fitted.findings_.residual_test.passed
+    assert np.sqrt(np.mean(np.square(z))) < 2

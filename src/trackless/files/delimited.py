@@ -1,7 +1,8 @@
 """CSV, TSV and other text tables: one particle per line under a line of column names.
 
 Lines are parsed in blocks of a few megabytes, so that memory holds the columns that are used and little else.
-Rows may come in any order, and so may columns; columns that are not needed are not looked at.
+Rows may come in any order where it is clear what belongs together (:mod:`trackless.files.sequence`), columns in any;
+columns that are not needed are not looked at.
 """
 
 from __future__ import annotations

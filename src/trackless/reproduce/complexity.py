@@ -26,8 +26,8 @@ FORMULAS = {
     "sinkhorn": "M L d [N K (N + K) + T_S d N^2] + K^3",
 }
 NAMES = {"labeled": "labeled MLE", "self_test": "self-test", "sinkhorn": "Sinkhorn MLE"}
-REPEATS = 3
-GRIDS = {"M": (100, 400, 800), "L": (51, 201, 401), "N": (10, 20, 40, 80), "K": (10, 20, 40)}
+REPEATS = 5
+GRIDS = {"M": (100, 1600, 3200), "L": (51, 801, 1601), "N": (10, 20, 40, 80), "K": (10, 20, 40)}
 
 
 def parts(context: Context) -> list[Part]:

@@ -285,7 +285,7 @@ def _figure(context: Context, found: dict[str, Errors]) -> Figure:
             draw_rates(axes[first + k], found[panel.key], k)
             axes[first + k].set_title(f"{panel.title[4:]}: {LETTERS[k]}")
     axes[0].set_ylabel("error of the gradient (%)")
-    handles = axes[0].get_legend_handles_labels()
+    handles = axes[2].get_legend_handles_labels()  # it has all intervals
     result.legend(*handles, loc="outside lower center", ncols=len(handles[0]), frameon=False, fontsize=9)
     return result
 
