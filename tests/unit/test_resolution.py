@@ -62,7 +62,7 @@ def test_what_is_resolved_is_kept():
 
 @pytest.mark.parametrize(
     ("runs", "interval", "why"),
-    [(2, 0.05, "2 runs, and at least 6 are needed"), (20, 0.1, "5 snapshots in a run, and at least 6 are needed")],
+    [(1, 0.05, "1 run, and at least 2 are needed"), (20, 0.1, "5 snapshots in a run, and at least 6 are needed")],
 )
 def test_too_little_to_judge(runs, interval, why):
     data = tl.simulate(tl.models.reference(), runs=runs, step=1e-2, observe_every=interval, duration=0.4, seed=1)
