@@ -22,7 +22,7 @@ from trackless.matching import Matching, Tally
 from trackless.moments import Moments, bounded_blocks, check_one_block, pair_rule
 from trackless.observation import EVERYTHING, Observation
 from trackless.passes import add_up
-from trackless.pieces import Batches, Task, block_cuts, count_ranges, loaded, spans, unlike, usual_length
+from trackless.pieces import Batches, Task, alike, block_cuts, count_ranges, loaded, spans, unlike, usual_length
 from trackless.quadrature import RULES, STRIDES
 from trackless.scale import using
 from trackless.snapshots import Snapshots
@@ -368,12 +368,16 @@ def _followed(
 
 
 def usual_size(snapshots: Source, runs: range, counts: NDArray[np.int64], families: Families) -> Array:
-    """Factors (runs, K) that scale energies of frames with ``counts`` (runs, kinds) to the usual numbers of their run.
+    """Factors that scale energies of frames with ``counts`` (runs, kinds) to the usual numbers of their run.
+
+    They are (runs, K), or a single 1 where all snapshots have the same numbers.
 
     A constant added to a potential would otherwise change the energy whenever a particle appears; this way those that
     are not seen count like those that are.
     """
     kinds = len(families.external)
+    if alike(snapshots, kinds):
+        return np.ones((1, 1))
     each = unlike(snapshots, runs, kinds)
     usual = np.array([families.terms(snapshots.kinds_in(m, kinds)).mean(axis=0) for m in each])
     return families.of_functions(usual / np.maximum(families.terms(counts), 1.0))

@@ -176,9 +176,14 @@ class Loaded(NamedTuple):
     """(S,): coupling factors"""
 
 
+def alike(snapshots: Source, kinds: int) -> bool:
+    """Whether all snapshots of all runs must have the same number of particles (of each kind)."""
+    return snapshots.regular and (kinds == 1 or snapshots.species is None)
+
+
 def unlike(snapshots: Source, runs: range, kinds: int) -> range:
     """Runs that may have other numbers of particles (of each kind) than the first; it alone where none can."""
-    return runs[:1] if snapshots.regular and (kinds == 1 or snapshots.species is None) else runs
+    return runs[:1] if alike(snapshots, kinds) else runs
 
 
 def loaded(task: Task, snapshots: Source, coupling: str, kinds: int = 1, further: int = 0) -> Loaded:

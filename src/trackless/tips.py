@@ -16,8 +16,8 @@ def at_centre(points: Array, starts: NDArray[np.int64], families: Families) -> N
     """Whether a particle of each snapshot lies where distances are measured from."""
     found = np.zeros(len(starts), dtype=bool)
     for kind, table in enumerate(families.external):
-        if _has_tip(table):
-            at = np.flatnonzero((points == table.origin).all(axis=1))
+        at = np.flatnonzero((points == table.origin).all(axis=1)) if isinstance(table, RadialTable) else ()
+        if len(at) and _has_tip(table):
             place = np.searchsorted(starts[:, 0], at, side="right") - 1
             of_kind = (starts[place, kind] <= at) & (at < starts[place, kind + 1])
             found[place[of_kind]] = True
