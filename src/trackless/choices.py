@@ -54,7 +54,7 @@ class Choices:
 
     def _one(self, role: int, shape: str, center: Center) -> Basis:
         if shape == "free":
-            return TensorSplines(TENSOR[role])
+            return TensorSplines(TENSOR[role], complete=True)  # the prior knows of what the data hardly reach
         if role == 0:
             return RadialSplines(RADIAL[0], center=center, follow_data=True)
         count = max(FEWEST_EACH, min(RADIAL[1], ALL_PAIRS // len(self.pairs)))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.spatial import KDTree
 
 from trackless._errors import InputError
 from trackless.basis import Basis, Role, checked_coef
@@ -14,6 +15,7 @@ from trackless.potentials import Potential
 from trackless.tables import TensorTable, one_noise
 
 Array = NDArray[np.float64]
+HARDLY = 1e-4  # of what the spline that is reached most has
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +74,8 @@ def _splines(x: Array, lower: float, upper: float, cells: int, order: int) -> tu
 class TensorSplines(Basis):
     """Products of cubic B-splines on a grid, for potentials that are not radial (2 or 3 dimensions).
 
-    For an interaction the functions are made even. Functions that the data hardly reach are left out, and so
-    is one in the middle, because constants cannot be seen.
+    For an interaction the functions are made even. Splines that the data hardly reach go along with the nearest one
+    that they do reach, and one in the middle is left out, because constants cannot be seen.
 
     Parameters
     ----------
@@ -82,7 +84,8 @@ class TensorSplines(Basis):
     lower, upper : tuple of float, optional
         Ends of the grid; from the data if left out.
     complete : bool
-        Keep the functions that the data hardly reach (they need another source of information, such as a network).
+        Splines that the data hardly reach have coefficients of their own, too (they need another source of
+        information, such as a prior or a network).
 
     Examples
     --------
@@ -109,9 +112,10 @@ class TensorSplines(Basis):
     def peaks(self) -> Array:
         """Where each function (one of its mirror images) is largest, (K, dim)."""
         low, up = self._bounds()
-        first = np.unique(np.asarray(self.fold), return_index=True)[1][-self.size :]
-        cells = np.stack(np.unravel_index(first, (self.count,) * len(low)), axis=1)
-        return low + (cells - 1) * (up - low) / (self.count - 3)
+        cells = _cells((self.count,) * len(low))
+        inwards = np.argsort(((cells - cells.mean(axis=0)) ** 2).sum(axis=1), kind="stable")  # others go along outside
+        first = inwards[np.unique(np.asarray(self.fold)[inwards], return_index=True)[1][-self.size :]]
+        return low + (cells[first] - 1) * (up - low) / (self.count - 3)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -204,17 +208,28 @@ def _reached(sample: Array, lower: Array, upper: Array, count: int) -> Array:
     return np.bincount(index.ravel(), weights=np.abs(product).ravel(), minlength=count**dim).astype(float)
 
 
+def _cells(shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """Places on the grid of all splines, in flat order, (splines, dim)."""
+    return np.stack(np.unravel_index(np.arange(np.prod(shape)), shape), axis=1)
+
+
 def _fold(reached: Array, shape: tuple[int, ...], even: bool, complete: bool) -> NDArray[np.int64]:
-    """Number the functions that are kept: -1 for those hardly reached and for one in the middle."""
+    """The function that each spline belongs to; -1 for the constant.
+
+    Splines that are hardly reached belong to the nearest one that is. (Without them constants would no longer be among
+    the functions, and leaving out one in the middle would hold the potential to what it is out there.)
+    """
     total = reached + reached[::-1] if even else reached  # flat reversal is the mirror image
-    kept = np.full(len(total), True) if complete else total > 1e-4 * total.max()
-    kept[np.argmax(total)] = False  # the constant
-    if even:
-        kept &= kept[::-1]
     label = np.arange(len(total))
+    hardly = total <= HARDLY * total.max()
+    if hardly.any() and not complete:
+        cells = _cells(shape)
+        label[hardly] = np.flatnonzero(~hardly)[KDTree(cells[~hardly]).query(cells[hardly])[1]]
     if even:
-        label = np.minimum(label, label[::-1])
-    used = np.unique(label[kept])
+        half = np.arange(len(label)) < len(label) / 2
+        label = np.where(half, label, label[::-1])  # neighbours at the same distance: mirror images choose the same
+        label = np.minimum(label, len(label) - 1 - label)
+    middle = label == label[np.argmax(total)]
     number = np.full(len(total), -1)
-    number[kept] = np.searchsorted(used, label[kept])
+    number[~middle] = np.unique(label[~middle], return_inverse=True)[1]
     return number

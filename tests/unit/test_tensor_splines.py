@@ -113,6 +113,23 @@ def test_functions_no_data_reached_are_left_out():
     assert all(name.startswith("spline at (") for name in wide.names)
 
 
+@pytest.mark.parametrize("role", ["external", "interaction"])
+def test_splines_that_are_hardly_reached_go_along_with_their_neighbours(role):
+    """Constants stay among the functions, so that leaving out the one in the middle holds the potential to nothing."""
+    wide = tl.TensorSplines(12, lower=(-9.0, -9.0), upper=(9.0, 9.0)).adapted(cloud(2), role)
+    ones = wide.combine(np.ones(wide.size))
+    middle = TensorSpline(ones.lower, ones.upper, 1 - ones.coef)
+    points = np.random.default_rng(0).uniform(-8.9, 8.9, (500, 2))
+    away = np.abs(points).max(axis=1) > 5  # where no data are, and the function in the middle has ended
+    np.testing.assert_allclose(ones(points[away]), 1.0, atol=1e-12)
+    np.testing.assert_allclose(ones(points) + middle(points), 1.0, atol=1e-12)
+
+
+def test_functions_are_named_by_what_the_data_reach():
+    wide = tl.TensorSplines(12, lower=(-9.0, -9.0), upper=(9.0, 9.0)).adapted(cloud(2), "external")
+    assert np.abs(wide.peaks()).max() <= np.abs(cloud(2).positions).max() + 2 * 18 / 9
+
+
 def family_size(basis):
     return len(set(basis.fold) - {-1})
 
