@@ -59,8 +59,8 @@ class Exploration:
             return self
         unknown = [kind for kind in kinds if kind not in (self.species or ())]
         if unknown:
-            there = f"there are {', '.join(self.species)}" if self.species else "the data have none"
-            raise InputError(f"species: there is no {unknown[0]!r}; {there}")
+            there = f"there are {', '.join(self.species)}" if self.species else "the data name no species"
+            raise InputError(f"species: there is no {unknown[0]!r}; {there}; use potentials of those that are there")
         if kinds not in self._of_kinds:
             own = copy(self)
             own._kinds, own._of_kinds = kinds, {}

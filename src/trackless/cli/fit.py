@@ -141,7 +141,7 @@ def fit(
     route: Annotated[
         Route | None, typer.Option(help="Train networks on moments or snapshots; auto (default) chooses.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Of the networks' first weights.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Of the networks' first weights.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Save the fit to this file.")] = None,
     figure: Annotated[
         Path | None, typer.Option(help="Draw V' and Phi' (.png, .pdf or .svg; without an ending .png and .pdf).")

@@ -47,6 +47,7 @@ from trackless.estimators.neural import NeuralSelfTest
 from trackless.estimators.self_test import SelfTest
 from trackless.estimators.sinkhorn import SinkhornMLE
 from trackless.files.atomic import replacing
+from trackless.files.source import reason
 from trackless.files.upgrades import OLDEST, upgraded
 from trackless.moments import Moments
 from trackless.tables import tabulated
@@ -123,13 +124,13 @@ def load(path: str | Path) -> Any:
     except InputError:
         raise
     except (*_UNREADABLE, zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError) as error:
-        raise NotAResult(f"{path}: not a result saved by trackless ({error})") from None
+        raise NotAResult(f"{path}: not a result saved by trackless ({reason(error)})") from None
     try:
         return _built(upgraded(content["result"], arrays, version), arrays)
     except InputError as error:
         raise InputError(f"{path}: the file is damaged: {error}") from None
     except (*_UNREADABLE, TypeError, AttributeError, IndexError, AssertionError) as error:
-        raise InputError(f"{path}: the file is damaged ({error!r})") from None
+        raise InputError(f"{path}: the file is damaged ({type(error).__name__}: {reason(error)})") from None
 
 
 def _check_sizes(archive: zipfile.ZipFile, path: str | Path) -> None:
@@ -243,7 +244,27 @@ def _built(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return _built_estimator(_ESTIMATORS[name], value["state"], arrays)
     if name not in _DATACLASSES:
         raise InputError(f"it holds an unknown kind of object, {name!r}")
-    return _DATACLASSES[name](**parts)
+    made = _DATACLASSES[name](**parts)
+    if isinstance(made, Moments):
+        _check_moments(made)
+    return made
+
+
+def _check_moments(moments: Moments) -> None:
+    """Refuse sums that are no numbers, or do not belong together: they would fail, or mislead, wherever they are used."""
+    blocks, windows, size = moments.blocks, moments.windows, moments.size
+    both = (blocks, windows)
+    shapes = {
+        "quadratic": (*both, None, None, size, size), "pair": (*both, None, None), "energy": (*both, size),
+        "diffusion": (*both, None, None, None, size), "weight": (*both, None, None), "span": (*both, 2),
+        "work": (*both, None), "tally": (*both, None), "runs": (blocks,), "particles": (blocks, 2),
+    }  # fmt: skip
+    for name, expected in shapes.items():
+        array = getattr(moments, name)
+        if array.dtype.kind not in "iuf" or array.ndim != len(expected):
+            raise ValueError(f"{name} is an array of {array.dtype} {array.shape}")
+        if any(length is not None and length != n for n, length in zip(array.shape, expected, strict=True)):
+            raise ValueError(f"{name} is an array of shape {array.shape}, expected {expected}")
 
 
 def _whole(half: np.ndarray, size: Any) -> np.ndarray:
