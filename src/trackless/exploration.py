@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import KDTree
 
 from trackless._errors import InputError
+from trackless.magnitudes import check_magnitude
 from trackless.mixtures import Kinds
 from trackless.passing import frames_at, surveyed
 from trackless.snapshots import Snapshots
@@ -41,6 +42,7 @@ class Exploration:
         if not (np.isfinite(self.lower).all() and np.isfinite(self.upper).all()):
             snapshots.check_finite()
             raise InputError("positions: there is no particle in any snapshot")
+        check_magnitude("positions", float(np.subtract(self.upper, self.lower, dtype=float).max()))
         self._snapshots = snapshots
         self._kinds: Kinds = ()
         self._of_kinds: dict[Kinds, Exploration] = {}

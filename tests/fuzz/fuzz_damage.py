@@ -13,10 +13,47 @@ import numpy as np
 Damage = Callable[[bytes, np.random.Generator], bytes]
 
 STRANGE = (
-    b"", b" ", b"nan", b"NaN", b"inf", b"-inf", b"1e400", b"-1e308", b"1e-320", b"99999999999999999999", b"-1", b"0",
-    b"1_000", b"0x10", b"1,5", b"1e5", b"--1", b"+", b"None", b"null", b"true", b"'", b'"', b"\xef\xbc\x91", b"\xff",
-    b"\0", b"=1+1", b"1/0", b"{}", b"[[[[", b"1j", b"#", b"%s", b"\t", b"\r", b"\n", b"9" * 400, b"-0", b"3.", b".",
-)  # fmt: skip
+    b"",
+    b" ",
+    b"nan",
+    b"NaN",
+    b"inf",
+    b"-inf",
+    b"1e400",
+    b"-1e308",
+    b"1e-320",
+    b"99999999999999999999",
+    b"-1",
+    b"0",
+    b"1_000",
+    b"0x10",
+    b"1,5",
+    b"1e5",
+    b"--1",
+    b"+",
+    b"None",
+    b"null",
+    b"true",
+    b"'",
+    b'"',
+    b"\xef\xbc\x91",
+    b"\xff",
+    b"\0",
+    b"=1+1",
+    b"1/0",
+    b"{}",
+    b"[[[[",
+    b"1j",
+    b"#",
+    b"%s",
+    b"\t",
+    b"\r",
+    b"\n",
+    b"9" * 400,
+    b"-0",
+    b"3.",
+    b".",
+)
 _NUMBER = re.compile(rb"-?\d+(\.\d+)?(e[-+]?\d+)?")
 _WORD = re.compile(rb"[A-Za-z_]{2,}")
 
@@ -182,7 +219,18 @@ def json_changed(content: bytes, generator: np.random.Generator) -> bytes:
 
 def odd_array(generator: np.random.Generator) -> bytes:
     """An NPY file of a shape, type or value that is not expected where it is."""
-    shapes = ((), (0,), (3,), (2, 3), (1, 2, 3, 0), (0, 0, 0, 0), (2, 3, 4, 2), (2, 3, 4, 7), (1, 1, 1, 1, 1), (3, 4, 2))
+    shapes = (
+        (),
+        (0,),
+        (3,),
+        (2, 3),
+        (1, 2, 3, 0),
+        (0, 0, 0, 0),
+        (2, 3, 4, 2),
+        (2, 3, 4, 7),
+        (1, 1, 1, 1, 1),
+        (3, 4, 2),
+    )
     shape = shapes[generator.integers(len(shapes))]
     kinds = ("f8", "f4", "f2", "i8", "u1", "?", "c16", "S3", "U2", "M8[s]", "m8[s]", ">f8", "V4")
     kind = kinds[generator.integers(len(kinds))]
@@ -199,17 +247,34 @@ def odd_array(generator: np.random.Generator) -> bytes:
 
 def _replaced(content: bytes, pattern: re.Pattern[bytes], generator: np.random.Generator) -> bytes:
     found = list(pattern.finditer(content))
-    for match in sorted({int(k) for k in generator.integers(len(found), size=generator.integers(1, 4))} if found else ()):
+    for match in sorted(
+        {int(k) for k in generator.integers(len(found), size=generator.integers(1, 4))} if found else ()
+    ):
         place = found[len(found) - 1 - match]  # from the end, so that places stay right
         content = content[: place.start()] + STRANGE[generator.integers(len(STRANGE))] + content[place.end() :]
     return content
 
 
 _SIMPLE: tuple[Damage, ...] = (
-    truncated, flipped, overwritten, zeroed, inserted, deleted, duplicated, lines_swapped, lines_changed, strange_number,
-)  # fmt: skip
+    truncated,
+    flipped,
+    overwritten,
+    zeroed,
+    inserted,
+    deleted,
+    duplicated,
+    lines_swapped,
+    lines_changed,
+    strange_number,
+)
 OF_BYTES: tuple[Damage, ...] = (*_SIMPLE, strange_word, random_bytes, several, whole)
 OF_TEXT: tuple[Damage, ...] = (
-    *OF_BYTES, strange_number, strange_number, strange_word, line_ends, other_encoding, other_separators,
-)  # fmt: skip
+    *OF_BYTES,
+    strange_number,
+    strange_number,
+    strange_word,
+    line_ends,
+    other_encoding,
+    other_separators,
+)
 OF_ARCHIVES: tuple[Damage, ...] = (*OF_BYTES, repacked, repacked, repacked, repacked)

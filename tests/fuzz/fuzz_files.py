@@ -78,7 +78,9 @@ class Seeds:
             if maker is not None:
                 maker(path, variant)
             else:
-                tl.write(data_of(variant, boxed=plain in BOXED, single=plain in (".lammpstrj", ".xyz", ".extxyz")), path)
+                tl.write(
+                    data_of(variant, boxed=plain in BOXED, single=plain in (".lammpstrj", ".xyz", ".extxyz")), path
+                )
             content = _content(path)
             if kind.endswith(".gz"):
                 assert isinstance(content, bytes)
@@ -224,7 +226,7 @@ def _go_on(path: Path) -> None:
             raise Broken(f"a damaged checkpoint changes {name}")
 
 
-class _small_parts:  # noqa: N801
+class _small_parts:
     """Checkpoints after every batch of a few points."""
 
     def __enter__(self) -> None:
@@ -302,7 +304,9 @@ def _kinds_of_damage(ending: str) -> tuple:
     return OF_ARCHIVES if ending == ".npz" else OF_TEXT if ending in TEXT else OF_BYTES
 
 
-def _damaged(content: bytes | dict[str, bytes], ways: tuple, generator: np.random.Generator) -> bytes | dict[str, bytes]:
+def _damaged(
+    content: bytes | dict[str, bytes], ways: tuple, generator: np.random.Generator
+) -> bytes | dict[str, bytes]:
     if isinstance(content, bytes) and content.startswith(b"\x1f\x8b") and generator.random() < 0.6:
         inner = OF_TEXT[generator.integers(len(OF_TEXT))](gzip.decompress(content), generator)
         return gzip.compress(inner, mtime=0)

@@ -60,7 +60,7 @@ def _ratio(ratio: float | None) -> str:
 
 
 def check_page(path: Path, force: bool) -> None:
-    """Refuse, before any work, to write over anything but an older page of the same kind, or where nothing can be written.
+    """Refuse, before any work, to write over anything but an older page, or where nothing can be written.
 
     Folders above it that are not there are made with the page.
     """

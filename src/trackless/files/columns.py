@@ -97,7 +97,7 @@ def _given(names: list[str], source: object, columns: Mapping[str, str]) -> dict
             raise InputError(f"columns: {role!r} is not one of {', '.join(SYNONYMS)}")
         same = [n for n in names if n == name] or [n for n in names if n.lower() == str(name).lower()]
         if not same:
-            raise InputError(f"{source}: there is no column {name!r}; found {listed(names)}")
+            raise InputError(f"{source}: there is no column {name!r}; found {listed(names)}; name one of these")
         chosen[role] = same[0]
     if len(set(chosen.values())) < len(chosen):
         raise InputError(f"columns: one column was given for two things: {dict(columns)}")

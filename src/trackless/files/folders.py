@@ -59,8 +59,8 @@ def _listed(folder: Path, ending_of: Ending, top: Path, others: Iterator[int]) -
             yield path
         elif next(others) > MOST_OTHERS:  # somebody's home, or a whole disk
             raise InputError(
-                f"{top}: below it there are more than {MOST_OTHERS:,} files and folders that are no positions; give the "
-                "folder that the data are in"
+                f"{top}: below it there are more than {MOST_OTHERS:,} files and folders that are no positions; "
+                "give the folder that the data are in"
             )
         elif path.is_dir() and not is_store(path):
             yield from _listed(path, ending_of, top, others)

@@ -251,7 +251,7 @@ def _built(value: Any, arrays: dict[str, np.ndarray]) -> Any:
 
 
 def _check_moments(moments: Moments) -> None:
-    """Refuse sums that are no numbers, or do not belong together: they would fail, or mislead, wherever they are used."""
+    """Refuse sums that are no numbers, or do not belong together: they would fail, or mislead, where they are used."""
     blocks, windows, size = moments.blocks, moments.windows, moments.size
     both = (blocks, windows)
     shapes = {

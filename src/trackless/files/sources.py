@@ -107,7 +107,9 @@ class FileArray(ABC):
         except FileNotFoundError:
             raise InputError(f"{self.path}: it was there when it was opened, and is gone; read it again") from None
         except (OSError, RuntimeError, ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{self.path}: a part of it cannot be read ({reason(error)}); copy or write it again") from None
+            raise InputError(
+                f"{self.path}: a part of it cannot be read ({reason(error)}); copy or write it again"
+            ) from None
         return np.ascontiguousarray(found[None] if self.leading else found, dtype=self.dtype)
 
     @abstractmethod
