@@ -33,7 +33,7 @@ from fuzz_lines import Line, parameters_of, random_line
 import trackless as tl
 from trackless import cli
 
-SECONDS = 90.0
+SECONDS = 300.0  # of which compiling may take most, on a busy machine
 MOST_MEMORY = 1000  # megabytes; compiling takes most of them
 REMEDIES = (
     "expected", "give", "choose", "use", "leave", "take", "write", "name", "copy", "allow", "create", "read", "make",
