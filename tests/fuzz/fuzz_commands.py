@@ -52,14 +52,14 @@ class Outcome:
     messages: dict[str, tuple[int, str]] = field(default_factory=dict)
 
 
-def fuzz(count: int, seed: int, folder: Path) -> Outcome:
+def fuzz(count: int, seed: int, folder: Path, first: int = 0) -> Outcome:
     """Type ``count`` command lines, each in a folder of its own with the same files."""
     outcome, original = Outcome(), folder / "files"
     if not original.exists():
         make_files(original)
     commands = {command.callback.__name__: parameters_of(command.callback) for command in cli.app.registered_commands}
     started = Path.cwd()
-    for number in range(count):
+    for number in range(first, first + count):
         generator = np.random.default_rng((seed, number))
         where = folder / "here"
         shutil.copytree(original, where)
@@ -245,11 +245,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("count", type=int, help="how many command lines")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0, help="begin with this one, to see it again")
     parser.add_argument("--messages", action="store_true", help="print what was said, each message once")
     asked = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="fuzz-commands-"))
     start = time.perf_counter()
-    outcome = fuzz(asked.count, asked.seed, folder)
+    outcome = fuzz(asked.count, asked.seed, folder, asked.first)
     shutil.rmtree(folder)
     for name in sorted({command for command, _ in outcome.counts}):
         codes = [outcome.counts[name, code] for code in (0, 1, 2)]

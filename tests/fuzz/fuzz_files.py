@@ -102,11 +102,11 @@ def data_of(variant: int, regular: bool = False, boxed: bool = False, single: bo
     return tl.Snapshots(frames, [np.arange(3) * 0.1] * runs, sides)
 
 
-def fuzz(count: int, seed: int, folder: Path, kinds: tuple[str, ...] = KINDS) -> Outcome:
+def fuzz(count: int, seed: int, folder: Path, kinds: tuple[str, ...] = KINDS, first: int = 0) -> Outcome:
     """Damage ``count`` files one after the other, and read each."""
     outcome, seeds = Outcome(), Seeds(_made(folder / "seeds"))
     at_first = open_files()
-    for number in range(count):
+    for number in range(first, first + count):
         generator = np.random.default_rng((seed, number))
         kind = kinds[number % len(kinds)]
         where = _made(folder / "file")
@@ -364,12 +364,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("count", type=int, help="how many files")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0, help="begin with this one, to see it again")
     parser.add_argument("--keep", type=Path, help="where files that broke it are kept (default: a new folder)")
     parser.add_argument("--messages", action="store_true", help="print what was said, and how often")
     asked = parser.parse_args()
     folder = asked.keep or Path(tempfile.mkdtemp(prefix="fuzz-files-"))
     start = time.perf_counter()
-    outcome = fuzz(asked.count, asked.seed, folder)
+    outcome = fuzz(asked.count, asked.seed, folder, first=asked.first)
     for kind in KINDS:
         print(f"{kind:>14}: {outcome.counts[kind, 'read']:5d} read, {outcome.counts[kind, 'refused']:5d} refused")
     for said, times in outcome.messages.most_common() if asked.messages else ():

@@ -94,7 +94,7 @@ GOOD_TEXT = {
         "splines:-3",
         "cubic:5",
     ),
-    "interaction": ("radial", "none", "auto", "splines:6", "rbf:5", "splines:3000", "tensor:9", "splines"),
+    "interaction": ("radial", "none", "auto", "splines:6", "rbf:5", "splines:60", "tensor:9", "splines"),
     "center": ("mean", "origin", "fit", "0,0", "1.5,-2", "1", "a,b"),
     "window": ("auto", "-1:1,-1:1", "0:1", "1:0,0:1"),
     "regularization": ("cv", "lcurve", "evidence", "0.1", "1e-9", "-1", "ridge"),

@@ -200,3 +200,47 @@ def test_a_checkpoint_is_no_output(data, tmp_path):
     assert done.returncode == 2
     assert "choose another folder" in done.stderr
     assert not (tmp_path / "fit").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "array"), [("energy", np.zeros((2, 1, 4), complex)), ("span", np.zeros((2, 1, 2), "M8[s]"))]
+)
+def test_arrays_that_no_result_has(data, name, array, tmp_path):
+    path = tmp_path / "sums.trackless"
+    tl.save(tl.accumulate(data, tl.RadialSplines(4), None), path)
+    with zipfile.ZipFile(path) as archive:
+        members = {member: archive.read(member) for member in archive.namelist()}
+    np.save(tmp_path / "other.npy", array)
+    target = json.loads(members["content.json"])["result"][name]["array"]
+    members[f"{target}.npy"] = (tmp_path / "other.npy").read_bytes()
+    with zipfile.ZipFile(path, "w") as archive:
+        for member, text in members.items():
+            archive.writestr(member, text)
+    with pytest.raises(tl.InputError, match=r"not a result saved by trackless \(an array of"):
+        tl.load(path)
+
+
+@pytest.mark.parametrize("result", [True, None, [], "SelfTest"])
+def test_files_that_hold_no_result(data, result, tmp_path):
+    path = tmp_path / "sums.trackless"
+    tl.save(tl.accumulate(data, tl.RadialSplines(4), None), path)
+    with zipfile.ZipFile(path) as archive:
+        content = json.loads(archive.read("content.json"))
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("content.json", json.dumps(content | {"result": result}))
+    with pytest.raises(tl.InputError, match="it holds no result"):
+        tl.load(path)
+
+
+def test_a_damaged_archive_called_npy_is_not_left_open(data, tmp_path):
+    tl.write(data, tmp_path / "data.npz")
+    (tmp_path / "data.npy").write_bytes((tmp_path / "data.npz").read_bytes()[:-30])
+    refused(tmp_path / "data.npy", dt=0.1)
+
+
+def test_a_simulator_with_other_lengths_than_any():
+    data = tl.simulate(tl.models.reference(), runs=8, particles=4, duration=0.1, step=1e-3)
+    fitted = tl.SelfTest(tl.RadialSplines(4), tl.RadialSplines(5), sigma=1.0).fit(data)
+    for options, name in (({"length": 1e300}, "length"), ({"kT": 1e-300}, "kT"), ({"reach": (0.1, 1e300)}, "reach")):
+        with pytest.raises(tl.InputError, match=rf"{name}: .* to compute with"):
+            tl.export(fitted, "nowhere.table", **options)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.lib.format import MAGIC_PREFIX
 
 from trackless._errors import InputError
 from trackless.files.arrays import NAMES, arrays_of, even_times, snapshots_of
@@ -53,10 +54,10 @@ def read_npz(path: Path, dt: float | None = None, box: Any = None, lazy: bool | 
 def read_npy(path: Path, dt: float | None = None, box: Any = None, lazy: bool | None = None) -> Snapshots:
     """An array (runs, times, particles, dim), or (times, particles, dim) for one run; memory-mapped, or left there."""
     try:
+        with path.open("rb") as file:  # what else it might be would be opened, and left open where it is damaged
+            if file.read(len(MAGIC_PREFIX)) != MAGIC_PREFIX:
+                raise OSError("it does not begin like one")
         positions = _load(path, mmap_mode="r")
-        if not isinstance(positions, np.ndarray):
-            positions.close()
-            raise OSError("it is an archive of several arrays, as .npz files are")
     except _DAMAGE as error:
         raise _unreadable(path, "NPY array of plain numbers", ".npy", error) from None
     try:

@@ -161,6 +161,8 @@ def _checked_version(content: Any, path: str | Path) -> int:
             f"{path}: saved by an older {who}, in version {version} of the format; trackless {__version__} reads "
             f"{OLDEST} to {VERSION}: fit again, or load it with the trackless that saved it"
         )
+    if not isinstance(content.get("result"), dict):
+        raise InputError(f"{path}: the file is damaged (it holds no result); copy it again")
     return version
 
 
@@ -170,7 +172,7 @@ def _array(content: bytes) -> np.ndarray:
     if np.lib.format.read_magic(stream) != (1, 0):
         raise ValueError("an array in another format than ours")
     shape, by_columns, dtype = np.lib.format.read_array_header_1_0(stream)
-    if dtype.hasobject or dtype.fields is not None:
+    if dtype.kind not in "biufSU":  # nothing that is saved has objects, fields, dates or complex numbers
         raise ValueError(f"an array of {dtype}")
     rest = content[stream.tell() :]
     if prod(shape) * dtype.itemsize != len(rest):  # before memory is asked for

@@ -106,6 +106,8 @@ class FileArray(ABC):
             found = self._entries(part[1:] if self.leading else part)
         except FileNotFoundError:
             raise InputError(f"{self.path}: it was there when it was opened, and is gone; read it again") from None
+        except InputError:
+            raise
         except (OSError, RuntimeError, ValueError, KeyError, TypeError) as error:
             raise InputError(
                 f"{self.path}: a part of it cannot be read ({reason(error)}); copy or write it again"
