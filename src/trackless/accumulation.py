@@ -18,6 +18,7 @@ from trackless.basis import Basis, families_of
 from trackless.by_species import BySpecies, as_basis
 from trackless.excerpts import Source
 from trackless.exploration import explore
+from trackless.magnitudes import check_magnitude
 from trackless.matching import Matching, Tally
 from trackless.moments import Moments, bounded_blocks, check_one_block, pair_rule
 from trackless.observation import EVERYTHING, Observation
@@ -180,6 +181,7 @@ def check_snapshots(snapshots: Snapshots, coupling: str, interaction: bool) -> N
             raise InputError(
                 f"run {run} has {len(snapshots.times_of(run))} snapshot; at least two times are needed to see a change"
             )
+        check_magnitude("times", float(np.ptp(snapshots.times_of(run))))
         if interaction and snapshots.counts_of(run).max() < 2:
             raise InputError(
                 f"run {run} has one particle: there is no interaction, use interaction=None (--interaction none)"

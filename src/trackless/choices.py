@@ -15,7 +15,7 @@ from trackless.by_species import BySpecies, as_basis
 from trackless.exploration import Exploration, explore
 from trackless.mixtures import Kinds, name_of
 from trackless.observation import Observation
-from trackless.passing import means_of_runs
+from trackless.passing import means_of_runs, surveyed
 from trackless.radial_splines import RadialSplines
 from trackless.snapshots import Snapshots
 from trackless.space import Box, half_box
@@ -25,6 +25,7 @@ Wanted = Basis | Mapping[Any, Basis] | Literal["auto", "radial", "free"] | None
 RADIAL = (20, 70)  # splines for V and Phi
 TENSOR = (8, 14)  # per direction
 ALL_PAIRS, FEWEST_EACH = 120, 16  # splines for the Phi of all pairs of species together, and at least of each
+BEYOND = 1e6  # times the extent of the data, where nobody means it
 CENTRAL = 3.0  # standard errors that the mean position may be away from the origin to count as the origin
 WINDOW_PART = 1 / 8  # of a window's shorter side: as far as interactions are looked for
 
@@ -70,6 +71,13 @@ def cutoff_of(snapshots: Snapshots, seen: Observation, given: float | None, sent
     """Where interactions end: as given; in a box or a window there must be an end."""
     if given is not None:
         sentences.append(f"Phi ends at r = {checked_cutoff(given, snapshots.box):.4g}, as was given (cutoff=)")
+        lower, upper, _ = surveyed(snapshots)
+        across = float(np.linalg.norm(upper - lower))
+        if given > BEYOND * across:  # powers of it would overflow
+            raise InputError(
+                f"cutoff: {given:g} is far beyond all distances of the data, which are at most {across:.3g}; give a "
+                "smaller one, or leave it out"
+            )
         return given
     if snapshots.box is None and seen.window is None:
         return None

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import KDTree
 
 from trackless._errors import InputError
+from trackless.magnitudes import check_magnitude
 from trackless.mixtures import Kinds
 from trackless.passing import frames_at, surveyed
 from trackless.snapshots import Snapshots
@@ -41,6 +42,7 @@ class Exploration:
         if not (np.isfinite(self.lower).all() and np.isfinite(self.upper).all()):
             snapshots.check_finite()
             raise InputError("positions: there is no particle in any snapshot")
+        check_magnitude("positions", float(np.subtract(self.upper, self.lower, dtype=float).max()))
         self._snapshots = snapshots
         self._kinds: Kinds = ()
         self._of_kinds: dict[Kinds, Exploration] = {}
@@ -59,8 +61,8 @@ class Exploration:
             return self
         unknown = [kind for kind in kinds if kind not in (self.species or ())]
         if unknown:
-            there = f"there are {', '.join(self.species)}" if self.species else "the data have none"
-            raise InputError(f"species: there is no {unknown[0]!r}; {there}")
+            there = f"there are {', '.join(self.species)}" if self.species else "the data name no species"
+            raise InputError(f"species: there is no {unknown[0]!r}; {there}; use potentials of those that are there")
         if kinds not in self._of_kinds:
             own = copy(self)
             own._kinds, own._of_kinds = kinds, {}

@@ -128,9 +128,10 @@ def _forgotten(plain: Array, values: Array) -> Array:
     Where all is forgotten a change says nothing of sigma, and both are needed: the drift, and with it what is found for
     sigma (``values``), can be anything then.
     """
-    left = np.where(plain[:, 1] > 0, 2 * plain[:, 1] / plain[:, 0] - 1, 1.0)
+    ones, moving = np.ones(len(plain)), (plain > 0).all(axis=1)  # where nothing moves, nothing is forgotten
+    left = np.divide(2 * plain[:, 1], plain[:, 0], out=2 * ones, where=moving) - 1
     by_strides = -np.log(np.clip(left, LEAST_LEFT, 1.0))
-    missing = np.clip(1 - plain[:, 0] / values, 0.0, 1 - LEAST_LEFT)
+    missing = np.clip(1 - np.divide(plain[:, 0], values, out=ones, where=values != 0), 0.0, 1 - LEAST_LEFT)
     return np.maximum(by_strides, 2 * missing / (1 - missing))
 
 

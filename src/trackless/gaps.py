@@ -77,7 +77,7 @@ def find_gaps(snapshots: Snapshots, longest: float | str | None = "auto") -> Gap
     if not found.pieces:
         raise InputError(
             f"max_gap: with intervals up to {limit:g} only, all {snapshots.frames} snapshots are on their own; "
-            "give a longer one, or None"
+            "give a longer one, or max_gap=None"
         )
     return found
 

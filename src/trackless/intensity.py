@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from trackless._errors import InputError
+from trackless.magnitudes import check_magnitude
 
 Sigma = float | tuple[float, ...]
 DIAGONAL = "diagonal"  # what a user writes for "one per direction, found from the data"
@@ -32,6 +33,7 @@ def checked_sigma(sigma: Any, dim: int | None = None) -> Sigma:
         raise InputError(f"sigma: expected a number, or one per direction, got {sigma!r}")
     if not (np.isfinite(values).all() and (values >= 0).all()):
         raise InputError(f"sigma: expected a finite number of at least 0, got {sigma!r}")
+    check_magnitude("sigma", *values.ravel().tolist())
     if values.ndim == 0:
         return float(values)
     if dim is not None and len(values) != dim:

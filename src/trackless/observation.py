@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from trackless._errors import InputError
 from trackless.exploration import Exploration
 from trackless.intensity import Sigma
+from trackless.magnitudes import check_magnitude
 from trackless.tables import Mask
 
 Array = NDArray[np.float64]
@@ -70,6 +71,8 @@ class Observation:
             raise InputError(f"position_error: expected a standard deviation, at least 0, got {self.position_error!r}")
         if self.exclude_below is not None and not 0 <= self.exclude_below < np.inf:
             raise InputError(f"exclude_below: expected a distance of at least 0, got {self.exclude_below!r}")
+        check_magnitude("position_error", self.position_error)
+        check_magnitude("exclude_below", self.exclude_below or 0.0)
         if self.window is not None and not (isinstance(self.window, str) and self.window == "auto"):
             sides: Array = np.asarray([] if isinstance(self.window, str) else self.window, float)
             if sides.ndim != 2 or sides.shape[1] != 2 or not (np.diff(sides) > 0).all():

@@ -104,8 +104,10 @@ def add_up(
         if cluster is None
         else _elsewhere(cluster, [[work[k] for k in group] for group in groups], snapshots, of_task, places)
     )
-    for group, parts in _progress.track(zip(groups, found, strict=True), description, len(groups)):
-        for part in parts:
+    alone = len(work) == 1  # then its tasks, which may be slow ones, tell how far it is
+    groups_done = zip(groups, found, strict=True)
+    for group, parts in groups_done if alone else _progress.track(groups_done, description, len(groups)):
+        for part in _progress.track(parts, description, len(work[0])) if alone else parts:
             for (array, place), values in part.items():
                 totals[array][place] += values
         if keeper is not None:

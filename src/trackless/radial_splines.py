@@ -13,6 +13,7 @@ from scipy.ndimage import gaussian_filter1d
 from trackless._errors import InputError
 from trackless.basis import Array, Basis, Center, Role, checked_coef, closed_center, is_open, origin_of, placed
 from trackless.exploration import Exploration
+from trackless.magnitudes import check_magnitude
 from trackless.potentials import PiecewiseCubic, RadialPotential
 from trackless.tables import Pieces, RadialTable, radial_table, rounded
 
@@ -78,6 +79,7 @@ class RadialSplines(Basis):
                 f"RadialSplines: cutoff {self.cutoff:g} is the upper end, drop upper={self.upper:g} "
                 "or let the knots end there"
             )
+        check_magnitude("RadialSplines", *(end for end in (self.lower, self.upper, self.cutoff) if end is not None))
         if self.count < 2:
             raise InputError(f"RadialSplines: expected at least 2 functions, got {self.count}")
 

@@ -97,6 +97,8 @@ def simulate(
     species = species_of((external, interaction), particles, initial)
     counts = counts_of(species, particles, initial)
     _check(model, dim, coupling, min(counts), runs)
+    if not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InputError(f"seed: expected a whole number of at least 0, got {seed!r}")
     if accurate not in (True, False, "roughly"):
         raise InputError(f"accurate: expected True, False or 'roughly', got {accurate!r}")
     intensities = np.zeros(dim) + checked_sigma(given, dim)

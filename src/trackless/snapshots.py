@@ -291,8 +291,8 @@ class Snapshots:
         """The snapshots with start <= time <= stop (a billionth of the span is forgiven)."""
 
         def chosen(times: NDArray[np.float64]) -> slice:
-            slack = 1e-9 * (times[-1] - times[0])
-            return slice(*np.searchsorted(times, [start - slack, stop + slack]))
+            slack = 1e-9 * (times[-1] - times[0])  # nothing beside large times: both ends must count themselves
+            return slice(np.searchsorted(times, start - slack), np.searchsorted(times, stop + slack, side="right"))
 
         return self._select(chosen)
 
@@ -318,7 +318,7 @@ class Snapshots:
         else:
             cuts = np.linspace(0, self.runs, (parts or 0) + 1).round().astype(int).tolist()
         if len(cuts) < 2 or any(b <= a for a, b in pairwise(cuts)):
-            raise InputError(f"split: {self.runs} runs cannot be split into non-empty groups that way")
+            raise InputError(f"split: of {self.runs} runs a group would be empty; take fewer or larger groups")
         return [self[a:b] for a, b in pairwise(cuts)]
 
     def __getitem__(self, runs: slice) -> Snapshots:

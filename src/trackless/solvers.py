@@ -142,7 +142,7 @@ def check_reached(equations: NormalEquations, names: tuple[str, ...]) -> None:
         name
         for part in parts
         for name, share in zip(names[part], diagonal[part], strict=True)
-        if share <= REACHED * max(diagonal[part].max(), REACHED)
+        if share <= REACHED * max(diagonal[part].max(), REACHED * diagonal.max())
     ]
     if missing:
         shown = ", ".join(missing[:6]) + (f" and {len(missing) - 6} more" if len(missing) > 6 else "")

@@ -2,10 +2,12 @@
 
 import io
 
+import numpy as np
 import pytest
 from rich.console import Console
 
-from trackless import _progress
+import trackless as tl
+from trackless import _progress, pieces
 from trackless.cli.progress import Bars
 
 
@@ -42,3 +44,19 @@ def test_a_loop_that_fails_takes_its_bar_away(screen):
         work()
     assert bars._display is None
     assert list(bars(range(2), "again", 2)) == [0, 1]
+
+
+def test_a_pass_of_one_batch_tells_its_tasks(monkeypatch):
+    """A bar with a single step would say nothing of the time left."""
+    monkeypatch.setattr(pieces, "TASK_POINTS", 50)
+    data = tl.Snapshots(np.random.default_rng(0).normal(size=(12, 6, 5, 2)), dt=0.1)
+    seen = []
+
+    def display(items, description, total):
+        seen.append((description, total))
+        return items
+
+    with _progress.shown_by(display):
+        tl.accumulate(data, tl.RadialSplines(4, lower=0.0, upper=5.0), None)
+    assert [name for name, _ in seen] == ["accumulating"]
+    assert seen[0][1] > 5

@@ -13,7 +13,7 @@ from trackless._errors import InputError
 from trackless._threads import get_threads
 from trackless.benchmarks.scaling import Growth
 from trackless.benchmarks.speed import Comparison
-from trackless.files.atomic import replacing
+from trackless.files.atomic import check_target, replacing
 
 TITLE = "# Speed, measured by `trackless benchmark`"
 INTRODUCTION = """\
@@ -60,7 +60,12 @@ def _ratio(ratio: float | None) -> str:
 
 
 def check_page(path: Path, force: bool) -> None:
-    """Refuse to write over anything but an older page of the same kind."""
+    """Refuse, before any work, to write over anything but an older page, or where nothing can be written.
+
+    Folders above it that are not there are made with the page.
+    """
+    there = next(folder for folder in path.absolute().parents if folder.exists())
+    check_target(path if path.parent.is_dir() else there / path.name, overwrite=True)
     if force or not path.is_file():
         return
     with path.open(errors="replace") as file:

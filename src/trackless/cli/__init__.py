@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import Annotated
 
@@ -45,6 +46,9 @@ def _options(
 
 def main() -> None:
     """Entry point: 0 done, 1 the job failed, 2 wrong usage, 130 interrupted; never a traceback for bad input."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # names of files may hold what a terminal cannot show
+            stream.reconfigure(errors="backslashreplace")
     try:
         app(standalone_mode=True)
     except InputError as error:
@@ -61,5 +65,8 @@ def main() -> None:
 
 
 def _fail(message: str, code: int = 1) -> None:
-    errors.print(f"[bold red]error:[/bold red] {escape(message)}", highlight=False, soft_wrap=True)
+    shown = "".join(
+        letter if letter.isprintable() else repr(letter)[1:-1] for letter in message
+    )  # a line, come what may
+    errors.print(f"[bold red]error:[/bold red] {escape(shown)}", highlight=False, soft_wrap=True)
     sys.exit(code)

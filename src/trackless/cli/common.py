@@ -23,7 +23,7 @@ from trackless.cli.words import as_typed
 console = Console()
 errors = Console(stderr=True)
 
-Seed = Annotated[int, typer.Option(help="Seed of the random numbers; the same seed gives the same result.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the random numbers; the same seed gives the same result.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads to use; all cores if left out.")]
 Memory = Annotated[
     str | None,

@@ -29,6 +29,7 @@ from trackless.cli.common import (
     Rule,
     Threads,
     TimeStep,
+    UsageError,
     check_outputs,
     console,
     job,
@@ -141,7 +142,7 @@ def fit(
     route: Annotated[
         Route | None, typer.Option(help="Train networks on moments or snapshots; auto (default) chooses.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Of the networks' first weights.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Of the networks' first weights.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Save the fit to this file.")] = None,
     figure: Annotated[
         Path | None, typer.Option(help="Draw V' and Phi' (.png, .pdf or .svg; without an ending .png and .pdf).")
@@ -170,6 +171,8 @@ def fit(
             )  # fmt: skip
             planned = plan(asked)
         check_outputs(force, data, output, *drawn)
+        if checkpoint is not None and checkpoint.resolve() in {path.resolve() for path in (output, *drawn) if path}:
+            raise UsageError(f"--checkpoint: {checkpoint} is what is written in the end; choose another folder")
         if len({path.resolve() for path in data}) < len(data):
             raise InputError("data: a file is given twice; its runs would count as independent ones: give it once")
         client = stack.enter_context(connected(dask))

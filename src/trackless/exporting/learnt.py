@@ -15,6 +15,7 @@ from trackless._errors import InputError
 from trackless.basis import members_of
 from trackless.exporting.continuation import Continued, continued_pair, continued_trap
 from trackless.exporting.scales import Scaled, Scales, numbers, scales_of
+from trackless.magnitudes import check_magnitude
 from trackless.mixtures import Kinds, LearntPotential, learnt_potentials
 from trackless.potentials import Array, Potential, RadialPotential
 
@@ -220,6 +221,7 @@ def _checked(reach: Any) -> tuple[float, float] | None:
         raise InputError(f"reach: expected two distances, such as (0.1, 3.0), got {reach!r}") from None
     if not 0 <= low < high < np.inf:
         raise InputError(f"reach: expected two increasing distances of at least 0, got {reach!r}")
+    check_magnitude("reach", low, high)
     return low, high
 
 

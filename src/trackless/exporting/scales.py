@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from trackless._errors import InputError
 from trackless.coupling import coupling_factor
 from trackless.intensity import Sigma, checked_sigma, typical_sigma
+from trackless.magnitudes import check_magnitude
 from trackless.potentials import Array, RadialPotential
 
 
@@ -99,6 +100,7 @@ def scales_of(fitted: Any, kT: float | None = None, length: float = 1.0) -> Scal
     for name, value in (("kT", kT), ("length", length)):
         if value is not None and not (isinstance(value, (int, float, np.number)) and isfinite(value) and value > 0):
             raise InputError(f"{name}: expected a positive number, got {value!r}")
+        check_magnitude(name, value or 0.0)
     sigma = checked_sigma(fitted.sigma_)
     own = 0.5 * typical_sigma(sigma) ** 2
     if kT is not None and np.ndim(sigma) > 0:

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trackless._errors import InputError, TimeStepNeeded
+from trackless.files.source import listed
 from trackless.files.sources import FileArray
 from trackless.passing import parts
 from trackless.snapshots import Snapshots
@@ -96,7 +97,7 @@ def _snapshots(arrays: Mapping[str, Any], path: Path, dt: float | None, box: Any
         times = even_times(path, dt, positions) if times is None else times
         return Snapshots(positions, times, box, labeled, _kinds(arrays))
     if {"points", "times", "counts", "lengths"} - set(arrays):
-        raise InputError(f"{path}: expected arrays positions and times, found {', '.join(sorted(arrays)) or 'none'}")
+        raise InputError(f"{path}: expected arrays positions and times, found {listed(sorted(arrays))}")
     if dt is not None:
         raise InputError(f"{path}: the file holds times, so dt= is not needed; leave it out")
     points = arrays["points"]
@@ -129,6 +130,8 @@ def _kinds(arrays: Mapping[str, Any]) -> NDArray[Any] | None:
     if "species_names" not in arrays:
         return kinds
     names = np.asarray(arrays["species_names"])
+    if names.ndim != 1:
+        raise ValueError("names in no list")
     if names.dtype.kind == "S":
         names = np.array([name.decode("utf-8") for name in names.tolist()])
     if kinds.size and not 0 <= kinds.min() <= kinds.max() < len(names):

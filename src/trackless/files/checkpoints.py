@@ -22,6 +22,7 @@ from trackless import __version__
 from trackless._errors import InputError
 from trackless.digests import digest
 from trackless.files.atomic import replacing
+from trackless.files.source import reason
 
 Array = NDArray[np.float64]
 FORMAT, VERSION = "trackless checkpoint", 1
@@ -75,7 +76,9 @@ class Checkpoint:
                 raise ValueError(f"version {there['version']!r} of {there['format']!r}")
             differing = [name for name in {**there["about"], **about} if there["about"].get(name) != about.get(name)]
         except _UNREADABLE as error:
-            raise InputError(f"{file}: the checkpoint is damaged ({error}) and was not used; {REMEDY}") from None
+            raise InputError(
+                f"{file}: the checkpoint is damaged ({reason(error)}) and was not used; {REMEDY}"
+            ) from None
         if differing:
             said = " and ".join(differing)
             raise InputError(f"{self.path}: the checkpoint is of other work (not the same {said}); {REMEDY}")
@@ -98,7 +101,9 @@ class Checkpoint:
                     with archive.open(f"{array}.npy") as stream:
                         _read_into(stream, total)
         except _UNREADABLE as error:
-            raise InputError(f"{file}: the checkpoint is damaged ({error}) and was not used; {REMEDY}") from None
+            raise InputError(
+                f"{file}: the checkpoint is damaged ({reason(error)}) and was not used; {REMEDY}"
+            ) from None
         return content["done"]
 
     def keep(self, name: str, totals: Mapping[str, Array], done: int, complete: bool) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from trackless._errors import InputError, TimeStepNeeded
+from trackless.files.source import listed
 
 AXES = ("x", "y", "z")
 NAMED = ("run", "particle", "species")  # columns that may hold names instead of numbers
@@ -74,7 +75,7 @@ def layout(
             chosen |= {role: found} if found is not None else {}
     if "x" not in chosen:
         raise InputError(
-            f"{source}: expected columns x, y[, z], found {', '.join(names)}; "
+            f"{source}: expected columns x, y[, z], found {listed(names)}; "
             "say which they are: columns={'x': ..., 'y': ...} (--columns x=...,y=...)"
         )
     _choose_clock(chosen, names, source, dt, columns or {})
@@ -96,7 +97,7 @@ def _given(names: list[str], source: object, columns: Mapping[str, str]) -> dict
             raise InputError(f"columns: {role!r} is not one of {', '.join(SYNONYMS)}")
         same = [n for n in names if n == name] or [n for n in names if n.lower() == str(name).lower()]
         if not same:
-            raise InputError(f"{source}: there is no column {name!r}; found {', '.join(names)}")
+            raise InputError(f"{source}: there is no column {name!r}; found {listed(names)}; name one of these")
         chosen[role] = same[0]
     if len(set(chosen.values())) < len(chosen):
         raise InputError(f"columns: one column was given for two things: {dict(columns)}")
@@ -130,7 +131,7 @@ def _choose_clock(
         frame = None  # there is a better column of times
     if frame is None and time is None:
         raise InputError(
-            f"{source}: expected a column time or frame, found {', '.join(names)}; "
+            f"{source}: expected a column time or frame, found {listed(names)}; "
             "say which it is: columns={'frame': ...} (--columns frame=...)"
         )
     use_time = time is not None and (dt is None or frame is None)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 from trackless._errors import InputError
 from trackless.files.atomic import is_store
 
 Ending = Callable[[Path], str | None]
+MOST_OTHERS = 100_000  # files and folders that are looked at in vain
 
 
 def natural(path: Path) -> list[tuple[int, int, str]]:
@@ -35,12 +37,12 @@ def files_in(folder: Path, ending_of: Ending) -> list[Path]:
     ending_of : callable
         The ending of a file that can be read, None of any other.
     """
-    found = _listed(folder, ending_of)
+    found = list(_listed(folder, ending_of, folder, count(1)))
     kinds = Counter(ending_of(path) for path in found)
     if not found:
         raise InputError(f"{folder}: there is no file of positions in this folder; give one that has some")
     if len(kinds) > 1:
-        many = ", ".join(f"{count} {ending}" for ending, count in sorted(kinds.items(), key=str))
+        many = ", ".join(f"{number} {ending}" for ending, number in sorted(kinds.items(), key=str))
         raise InputError(f"{folder}: files of several kinds ({many}); give a folder with one kind, or the files")
     nested = [path for path in found if path.parent != folder]
     if nested and ".parquet" not in kinds:
@@ -48,14 +50,17 @@ def files_in(folder: Path, ending_of: Ending) -> list[Path]:
     return found
 
 
-def _listed(folder: Path, ending_of: Ending) -> list[Path]:
+def _listed(folder: Path, ending_of: Ending, top: Path, others: Iterator[int]) -> Iterator[Path]:
     """Files that can be read, also below; what begins with . or _ is no data, nor is what other programs keep there."""
-    found = []
     for path in sorted(folder.iterdir(), key=natural):
         if path.name.startswith((".", "_")):
             continue
-        if path.is_dir() and not is_store(path):
-            found += _listed(path, ending_of)
-        elif ending_of(path) is not None:
-            found.append(path)
-    return found
+        if ending_of(path) is not None and (not path.is_dir() or is_store(path)):
+            yield path
+        elif next(others) > MOST_OTHERS:  # somebody's home, or a whole disk
+            raise InputError(
+                f"{top}: below it there are more than {MOST_OTHERS:,} files and folders that are no positions; "
+                "give the folder that the data are in"
+            )
+        elif path.is_dir() and not is_store(path):
+            yield from _listed(path, ending_of, top, others)

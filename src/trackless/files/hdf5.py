@@ -14,7 +14,7 @@ import numpy as np
 from trackless._errors import InputError
 from trackless.files.arrays import NAMES, arrays_of, snapshots_of, written_in_parts
 from trackless.files.extras import needed
-from trackless.files.source import check_unpacked, looks_like
+from trackless.files.source import check_unpacked, listed, looks_like
 from trackless.files.sources import Hdf5Array, left_in_file
 from trackless.snapshots import Snapshots
 from trackless.stored import StoredArray
@@ -63,7 +63,7 @@ def read_hdf5(path: Path, dt: float | None = None, box: Any = None, lazy: bool |
         said = kind if kind and "HDF5" not in kind else "it is damaged or cut short; copy or write it again"
         raise InputError(f"{path}: not a readable HDF5 file: {said}") from None
     if "positions" not in arrays and "points" not in arrays:
-        raise InputError(f"{path}: expected datasets positions and times, found {', '.join(found) or 'none'}")
+        raise InputError(f"{path}: expected datasets positions and times, found {listed(found)}")
     return snapshots_of(arrays, path, dt, box)
 
 

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.lib.format import MAGIC_PREFIX
 
 from trackless._errors import InputError
 from trackless.files.arrays import NAMES, arrays_of, even_times, snapshots_of
-from trackless.files.source import PICKLE, check_unpacked, looks_like
+from trackless.files.source import PICKLE, check_unpacked, listed, looks_like
 from trackless.files.sources import NpyArray, stays_in_file
 from trackless.snapshots import Snapshots
 from trackless.stored import StoredArray
@@ -46,28 +47,31 @@ def read_npz(path: Path, dt: float | None = None, box: Any = None, lazy: bool | 
     except _DAMAGE as error:
         raise _unreadable(path, "NPZ archive of plain arrays", ".npz", error) from None
     if "positions" not in arrays and "points" not in arrays:
-        raise InputError(f"{path}: expected arrays positions and times, found {', '.join(sorted(names)) or 'none'}")
+        raise InputError(f"{path}: expected arrays positions and times, found {listed(sorted(names))}")
     return snapshots_of(arrays, path, dt, box)
 
 
 def read_npy(path: Path, dt: float | None = None, box: Any = None, lazy: bool | None = None) -> Snapshots:
     """An array (runs, times, particles, dim), or (times, particles, dim) for one run; memory-mapped, or left there."""
     try:
+        with path.open("rb") as file:  # what else it might be would be opened, and left open where it is damaged
+            if file.read(len(MAGIC_PREFIX)) != MAGIC_PREFIX:
+                raise OSError("it does not begin like one")
         positions = _load(path, mmap_mode="r")
-        if not isinstance(positions, np.ndarray):
-            positions.close()
-            raise OSError("it is an archive of several arrays, as .npz files are")
     except _DAMAGE as error:
         raise _unreadable(path, "NPY array of plain numbers", ".npy", error) from None
-    if positions.ndim in (3, 4) and stays_in_file(positions.nbytes, lazy):
-        positions = StoredArray.of(NpyArray.of(path, "", positions))
-    if positions.ndim == 3:
-        positions = positions[None]
-    times = even_times(path, dt, positions)
     try:
-        return Snapshots(positions, times, box)
+        if positions.ndim in (3, 4) and stays_in_file(positions.nbytes, lazy):
+            positions = StoredArray.of(NpyArray.of(path, "", positions))
+        if positions.ndim == 3:
+            positions = positions[None]
+        snapshots = Snapshots(positions, even_times(path, dt, positions), box)
+        if not snapshots.in_files:  # then whoever looks at all of them says so
+            snapshots.check_finite()
+        return snapshots
     except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+        known = str(error).startswith(str(path))
+        raise error if known else InputError(f"{path}: {error}") from None
 
 
 def _load(file: Any, **options: Any) -> Any:

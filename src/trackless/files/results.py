@@ -48,6 +48,7 @@ from trackless.estimators.neural import NeuralSelfTest
 from trackless.estimators.self_test import SelfTest
 from trackless.estimators.sinkhorn import SinkhornMLE
 from trackless.files.atomic import replacing
+from trackless.files.source import reason
 from trackless.files.upgrades import OLDEST, upgraded
 from trackless.moments import Moments
 from trackless.tables import tabulated
@@ -124,13 +125,13 @@ def load(path: str | Path) -> Any:
     except InputError:
         raise
     except (*_UNREADABLE, zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError) as error:
-        raise NotAResult(f"{path}: not a result saved by trackless ({error})") from None
+        raise NotAResult(f"{path}: not a result saved by trackless ({reason(error)})") from None
     try:
         return _built(upgraded(content["result"], arrays, version), arrays)
     except InputError as error:
         raise InputError(f"{path}: the file is damaged: {error}") from None
     except (*_UNREADABLE, TypeError, AttributeError, IndexError, AssertionError) as error:
-        raise InputError(f"{path}: the file is damaged ({error!r})") from None
+        raise InputError(f"{path}: the file is damaged ({type(error).__name__}: {reason(error)})") from None
 
 
 def _check_sizes(archive: zipfile.ZipFile, path: str | Path) -> None:
@@ -161,6 +162,8 @@ def _checked_version(content: Any, path: str | Path) -> int:
             f"{path}: saved by an older {who}, in version {version} of the format; trackless {__version__} reads "
             f"{OLDEST} to {VERSION}: fit again, or load it with the trackless that saved it"
         )
+    if not isinstance(content.get("result"), dict):
+        raise InputError(f"{path}: the file is damaged (it holds no result); copy it again")
     return version
 
 
@@ -170,7 +173,7 @@ def _array(content: bytes) -> np.ndarray:
     if np.lib.format.read_magic(stream) != (1, 0):
         raise ValueError("an array in another format than ours")
     shape, by_columns, dtype = np.lib.format.read_array_header_1_0(stream)
-    if dtype.hasobject or dtype.fields is not None:
+    if dtype.kind not in "biufSU":  # nothing that is saved has objects, fields, dates or complex numbers
         raise ValueError(f"an array of {dtype}")
     rest = content[stream.tell() :]
     if prod(shape) * dtype.itemsize != len(rest):  # before memory is asked for
@@ -244,7 +247,27 @@ def _built(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return _built_estimator(_ESTIMATORS[name], value["state"], arrays)
     if name not in _DATACLASSES:
         raise InputError(f"it holds an unknown kind of object, {name!r}")
-    return _DATACLASSES[name](**parts)
+    made = _DATACLASSES[name](**parts)
+    if isinstance(made, Moments):
+        _check_moments(made)
+    return made
+
+
+def _check_moments(moments: Moments) -> None:
+    """Refuse sums that are no numbers, or do not belong together: they would fail, or mislead, where they are used."""
+    blocks, windows, size = moments.blocks, moments.windows, moments.size
+    both = (blocks, windows)
+    shapes = {
+        "quadratic": (*both, None, None, size, size), "pair": (*both, None, None), "energy": (*both, size),
+        "diffusion": (*both, None, None, None, size), "weight": (*both, None, None), "span": (*both, 2),
+        "work": (*both, None), "tally": (*both, None), "runs": (blocks,), "particles": (blocks, 2),
+    }  # fmt: skip
+    for name, expected in shapes.items():
+        array = getattr(moments, name)
+        if array.dtype.kind not in "iuf" or array.ndim != len(expected):
+            raise ValueError(f"{name} is an array of {array.dtype} {array.shape}")
+        if any(length is not None and length != n for n, length in zip(array.shape, expected, strict=True)):
+            raise ValueError(f"{name} is an array of shape {array.shape}, expected {expected}")
 
 
 def _whole(half: np.ndarray, size: Any) -> np.ndarray:

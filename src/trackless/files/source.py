@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,8 @@ MOST_UNPACKED = 8 << 30  # bytes a compressed file may unpack to
 MOST_EXPANSION = 200  # times its own size; text of positions shrinks by 3 to 20
 ALWAYS_UNPACKED = 64 << 20  # bytes that are harmless whatever the ratio
 QUOTED = 40  # characters of a file shown in a message
+LISTED = 20  # names
+LONGEST_REASON = 120  # characters
 
 _SIGNATURES = (
     (b"\x89PNG", "a PNG picture", None),
@@ -71,6 +73,32 @@ def quoted(text: str) -> str:
     """A piece of a file as it appears in messages: on one line, not too long."""
     text = text.strip()
     return repr(text if len(text) <= QUOTED else text[: QUOTED - 3] + "...")
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names of columns or arrays as they appear in messages: printable, none of them and not all together too long.
+
+    Examples
+    --------
+    >>> listed(["x", "y\\x1b[1m"])
+    'x, y\\\\x1b[1m'
+    >>> listed([])
+    'none'
+    """
+    every = [name if name.isprintable() and len(name) <= QUOTED else quoted(name)[1:-1] for name in names]
+    return ", ".join(every[:LISTED] + ["..."] * (len(every) > LISTED)) or "none"
+
+
+def reason(error: Exception) -> str:
+    """What another program's exception says, on one line and not too long: some quote half a file."""
+    return _shortened(str(error)) or type(error).__name__
+
+
+def _shortened(text: str) -> str:
+    """A text on one line, printable and not too long."""
+    text = " ".join(text.split())
+    text = text if text.isprintable() else repr(text)[1:-1]
+    return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 3] + "..."
 
 
 def is_number(text: str) -> bool:
@@ -177,7 +205,9 @@ class Lines:
         """Refuse rows that have not so many fields separated by white space; ``first`` is the line of the first."""
         for k, row in enumerate(rows):
             if len(row.split()) != expected:
-                raise self.error(f"expected {expected} fields ({names}), found {quoted(row)}; repair it", first + k)
+                raise self.error(
+                    f"expected {expected} fields ({_shortened(names)}), found {quoted(row)}; repair it", first + k
+                )
 
     def numbers(self, rows: list[str], columns: list[int], first: int) -> NDArray[np.float64]:
         """Columns of numbers, (rows, columns), from rows of fields separated by white space."""

@@ -19,6 +19,7 @@ from trackless import _memory
 from trackless._errors import InputError
 from trackless.files.atomic import STORE_MARKS
 from trackless.files.extras import needed
+from trackless.files.source import reason
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
@@ -105,8 +106,12 @@ class FileArray(ABC):
             found = self._entries(part[1:] if self.leading else part)
         except FileNotFoundError:
             raise InputError(f"{self.path}: it was there when it was opened, and is gone; read it again") from None
+        except InputError:
+            raise
         except (OSError, RuntimeError, ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{self.path}: a part of it cannot be read ({error}); copy or write it again") from None
+            raise InputError(
+                f"{self.path}: a part of it cannot be read ({reason(error)}); copy or write it again"
+            ) from None
         return np.ascontiguousarray(found[None] if self.leading else found, dtype=self.dtype)
 
     @abstractmethod

@@ -15,7 +15,7 @@ import numpy as np
 from trackless._errors import InputError
 from trackless.files.arrays import NAMES, arrays_of, snapshots_of, written_in_parts
 from trackless.files.extras import needed
-from trackless.files.source import check_unpacked
+from trackless.files.source import check_unpacked, listed
 from trackless.files.sources import ZarrArray, left_in_file
 from trackless.snapshots import Snapshots
 from trackless.stored import StoredArray
@@ -53,8 +53,10 @@ def read_zarr(path: Path, dt: float | None = None, box: Any = None, lazy: bool |
     try:
         found = zarr.open(path, mode="r")
         group = isinstance(found, zarr.Group)
-        names = sorted(found.array_keys()) if group else ["positions"]
-        stored = {name: found[name] if group else found for name in NAMES if name in names}
+        # asked for one by one: a list of all would warn of what else is in the folder, and complain in the background
+        stored = {name: found[name] for name in NAMES if name in found} if group else {"positions": found}
+        if not all(isinstance(array, zarr.Array) for array in stored.values()):
+            raise InputError(f"{path}: expected arrays positions and times, found groups; write arrays instead")
         for name, array in stored.items():
             _check_safe(path, name, array)
         arrays: dict[str, Any] = {name: np.asarray(found.attrs[name]) for name in ATTRIBUTES if name in found.attrs}
@@ -70,7 +72,8 @@ def read_zarr(path: Path, dt: float | None = None, box: Any = None, lazy: bool |
             f"{path}: not a readable zarr store: it is damaged or cut short; copy or write it again"
         ) from None
     if "positions" not in arrays and "points" not in arrays:
-        raise InputError(f"{path}: expected arrays positions and times, found {', '.join(names) or 'none'}")
+        names = sorted(one.name for one in path.iterdir() if one.is_dir())
+        raise InputError(f"{path}: expected arrays positions and times, found {listed(names)}")
     return snapshots_of(arrays, path, dt, box)
 
 
