@@ -137,11 +137,22 @@ class Observation:
         return sides
 
     def closed(self, explored: Exploration, box: Any) -> Observation:
-        """The same with a window that is known."""
+        """The same with a window that is known; refused if it leaves nothing to look at."""
         if self.window is not None and box is not None:
             raise InputError("window: a periodic box has no edge that particles could cross; leave out one of the two")
+        if self.exclude_below and len(explored.distances) and self.exclude_below >= explored.distances.max():
+            raise InputError(
+                f"exclude_below: {self.exclude_below:g} leaves out every pair, no two particles are so far apart "
+                f"(at most {explored.distances.max():.3g}); give a distance that close neighbours have"
+            )
         if self.window != "auto":
-            self.bounds(len(explored.lower))
+            low, high = self.bounds(len(explored.lower)).T
+            if not ((explored.positions >= low) & (explored.positions <= high)).all(axis=1).any():
+                there = " x ".join(f"{a:.4g} to {b:.4g}" for a, b in zip(explored.lower, explored.upper, strict=True))
+                raise InputError(
+                    f"window: no particle is ever inside {' x '.join(f'{a:g} to {b:g}' for a, b in self.window)}, "
+                    f"positions are in {there}; give bounds in the units of the data, or window='auto'"
+                )
             return self
         sides = tuple(zip(explored.lower.tolist(), explored.upper.tolist(), strict=True))
         return Observation(sides, self.exclude_below, self.detection, self.position_error)

@@ -1,10 +1,12 @@
 """What the data can tell: known matrices, known models, and plain sentences."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import trackless as tl
-from trackless.identifiability import _coercivity
+from trackless.identifiability import _coercivity, _trade_off
 
 MODEL = tl.models.reference()
 
@@ -115,3 +117,12 @@ def test_one_potential_has_no_trade_off(data):
 def test_an_unfitted_estimator_is_refused():
     with pytest.raises(tl.InputError, match="not fitted yet"):
         tl.SelfTest(tl.RadialSplines(8), None, sigma=1.0).identifiability()
+
+
+@pytest.mark.parametrize("places", [(0, 2), (1, 3)])
+def test_masked_functions_have_no_trade_off_where_their_products_are_no_squares(places):
+    matrix = np.eye(4)
+    matrix[places, places] = -0.5
+    families = tl.RadialSplines(4, 0.0, 1.0), tl.RadialSplines(4, 0.0, 1.0)
+    fitted = SimpleNamespace(coef_=np.array([1.0, 0.1, 1.0, 0.1]), covariance_=np.diag([1.0, 3.0, 1.0, 2.0]))
+    assert _trade_off(fitted, matrix, families, {0: slice(0, 2), 1: slice(2, 4)}) is None
