@@ -119,10 +119,12 @@ def test_an_unfitted_estimator_is_refused():
         tl.SelfTest(tl.RadialSplines(8), None, sigma=1.0).identifiability()
 
 
-@pytest.mark.parametrize("places", [(0, 2), (1, 3)])
-def test_masked_functions_have_no_trade_off_where_their_products_are_no_squares(places):
-    matrix = np.eye(4)
-    matrix[places, places] = -0.5
+def test_masked_functions_have_no_trade_off_where_their_products_are_no_squares():
+    matrix = np.diag([1.0, -0.5, 1.0, 1.0] * 2)
+    covariance = np.kron(np.diag([2.0, 1.0]), np.diag([1.0, 6.0, 0.1, 0.1]))
+    covariance[0, 1] = covariance[1, 0] = 4.0
     families = tl.RadialSplines(4, 0.0, 1.0), tl.RadialSplines(4, 0.0, 1.0)
-    fitted = SimpleNamespace(coef_=np.array([1.0, 0.1, 1.0, 0.1]), covariance_=np.diag([1.0, 3.0, 1.0, 2.0]))
-    assert _trade_off(fitted, matrix, families, {0: slice(0, 2), 1: slice(2, 4)}) is None
+    parts = {0: slice(0, 4), 1: slice(4, 8)}
+    for place in (0, 1):  # forces of the change, then of the fit itself, have a negative square
+        fitted = SimpleNamespace(coef_=np.tile(np.eye(4)[place], 2), covariance_=covariance)
+        assert _trade_off(fitted, matrix, families, parts) is None
