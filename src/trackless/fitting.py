@@ -25,6 +25,7 @@ from trackless.evidence import log_bayes_factor, log_bayes_factor_of_all
 from trackless.exploration import explore
 from trackless.goodness import ResidualTest
 from trackless.intensity import Sigma, check_setting, is_unknown
+from trackless.likeness import unlike
 from trackless.losses import losses
 from trackless.mixtures import in_words, one_of
 from trackless.noise_of_waves import guessed_sigma
@@ -185,7 +186,8 @@ def _fitted(
     fingerprint = snapshots.fingerprint()
     gaps = snapshots.gaps(max_gap)
     snapshots = snapshots.without_gaps(max_gap)
-    sentences = [said for said in (gaps.sentence, meant if interaction is not None else "") if said]
+    said_first = (unlike(snapshots), gaps.sentence, meant if interaction is not None else "")
+    sentences = [said for said in said_first if said]
     seen = Observation(window, exclude_below, detection, position_error)
     if not seen.complete:
         seen = seen.closed(explore(snapshots), snapshots.box)

@@ -5,7 +5,8 @@ the moments, each part in its own way (MATH: missing particles):
 
 - seen only with probability p: sums over single particles shrink by p, over pairs by p^2, over triples by p^3;
 - a window whose edge particles cross, and a smallest distance at which two can be told apart: test functions that
-  vanish there (:mod:`trackless._kernels.vanishing`);
+  vanish there (:mod:`trackless._kernels.vanishing`), exact for the window, and for the distance while few particles are
+  lost (:mod:`trackless.losses`);
 - positions that are off by a random error: sums change with its variance, as positions with as much error again, and
   twice as much, drawn at random, tell; a parabola through them is followed back to no error.
 
@@ -43,7 +44,8 @@ class Observation:
         Bounds, one pair per direction, of a field of view whose edge particles cross; "auto": those of the data.
         Interactions then need a cutoff: near the edge neighbours are not seen, and particles there only push others.
     exclude_below : float, optional
-        Smallest distance at which two particles can be told apart.
+        Smallest distance at which two particles can be told apart. What that does to the pair itself is undone, what a
+        lost particle does to others is not: it is meant for few losses (:mod:`trackless.losses` estimates them).
     detection : float
         Probability that a particle is seen in a snapshot.
     position_error : float

@@ -1,7 +1,10 @@
 """What residual tests say of themselves."""
 
+from types import SimpleNamespace
+
 import numpy as np
 
+from trackless.cli.fit import _unit
 from trackless.goodness import ResidualTest
 
 ASKED = {
@@ -21,3 +24,9 @@ def test_fluctuations_that_say_nothing_are_said_to():
     found = ResidualTest(**ASKED, variation=2.66, variation_error=2.6e4, spread=21.0)
     assert "2.66" not in found.sentence
     assert "fluctuations are not known well enough to be asked" in found.sentence
+
+
+def test_slopes_have_a_unit_where_sigma_is_not_known():
+    assert "in units of kT = sigma^2/2" in _unit(SimpleNamespace(noise_=SimpleNamespace(known=False)))
+    assert not _unit(SimpleNamespace(noise_=SimpleNamespace(known=True)))
+    assert not _unit(SimpleNamespace(noise_=None))
