@@ -147,7 +147,10 @@ def _check(
     snapshots: Snapshots, external: Basis | None, interaction: Basis | None, coupling: str, matching: Matching | None
 ) -> None:
     if external is None and interaction is None:
-        raise InputError("external and interaction are both None: there is nothing to learn")
+        raise InputError(
+            "external and interaction are both None: there is nothing to learn; leave out one of the two at most "
+            "(external=None is no V, interaction=None no Phi), and for diffusion and drift alone use tl.motion(data)"
+        )
     for name, basis in (("external", external), ("interaction", interaction)):
         if basis is not None and not isinstance(basis, Basis):
             raise InputError(f"{name}: expected a basis such as tl.RadialSplines(20), got {basis!r}")

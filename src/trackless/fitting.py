@@ -19,11 +19,14 @@ from trackless.choices import Choices, Wanted, centers_of, cutoff_of, pairs_that
 from trackless.comparison import Comparison, compare
 from trackless.coupling import chosen_coupling
 from trackless.debiasing import evenly_observed
+from trackless.drifting import drift
 from trackless.estimators.self_test import SelfTest
 from trackless.evidence import log_bayes_factor, log_bayes_factor_of_all
 from trackless.exploration import explore
 from trackless.goodness import ResidualTest
 from trackless.intensity import Sigma, check_setting, is_unknown
+from trackless.likeness import unlike
+from trackless.losses import losses
 from trackless.mixtures import in_words, one_of
 from trackless.noise_of_waves import guessed_sigma
 from trackless.observation import Observation
@@ -183,11 +186,13 @@ def _fitted(
     fingerprint = snapshots.fingerprint()
     gaps = snapshots.gaps(max_gap)
     snapshots = snapshots.without_gaps(max_gap)
-    sentences = [said for said in (gaps.sentence, meant if interaction is not None else "") if said]
+    said_first = (unlike(snapshots), gaps.sentence, meant if interaction is not None else "")
+    sentences = [said for said in said_first if said]
     seen = Observation(window, exclude_below, detection, position_error)
     if not seen.complete:
         seen = seen.closed(explore(snapshots), snapshots.box)
         sentences += [seen.sentence] if seen.sentence else []
+    lost = losses(snapshots, seen)
     if debias:
         evenly_observed(snapshots, gaps.sentence)
     if isinstance(interaction, str):
@@ -229,13 +234,15 @@ def _fitted(
     fitted.resolve, fitted.resolution_ = resolve, resolution  # as if it had been asked itself
     fitted.center_, fitted.fingerprint_ = found, fingerprint
     fitted.max_gap_ = gaps.longest if gaps.count else None
-    told = (resolution, fitted.noise_, fitted.debiasing_, test)
+    noisy = bool(np.all(np.greater(fitted.sigma_, 0)))
+    drifts = drift(used, fitted.external_, dynamics == "discrete") if noisy else None
+    told = (resolution, fitted.noise_, fitted.debiasing_, test, drifts, lost)
     blurred = seen.blurred(fitted.sigma_, float(np.median(used.intervals())))
     sentences += [blurred] if blurred else []
-    if not is_unknown(sigma) and not np.all(np.greater(fitted.sigma_, 0)):
+    if not is_unknown(sigma) and not noisy:
         sentences.append(NOISELESS)
-    sentences += [found.sentence for found in told if found is not None]
-    if test is None and np.all(np.greater(fitted.sigma_, 0)):
+    sentences += [found.sentence for found in told if found is not None and found.sentence]
+    if test is None and noisy:
         sentences.append(f"the residual test was left out: {fitted.untested_because(used)}")
     factors = _factors(fitted, sentences)
     if fitted.interaction_ is not None and exclude_below is None and not (used.constant_count and window is None):

@@ -43,11 +43,13 @@ class ResidualTest:
         Sum of squares of what is left over in units of its noise (chi-square, or Hotelling's T^2 where blocks are few),
         what it is on average for a right model, and in how many directions.
     variation, variation_error : float
-        Fluctuations seen, as a part of those that sigma makes; 1 is right.
+        Fluctuations seen, as a part of those that sigma makes; 1 is right. An error of 1 or more says nothing.
     worst : str
         Which test function, and when, stands out most.
     changing : bool
         Whether the number of particles changes from frame to frame.
+    spread : float
+        Standard deviation of the statistic for a right model; infinite where blocks are too few to have one.
     """
 
     p_value: float
@@ -61,6 +63,7 @@ class ResidualTest:
     variation_error: float
     worst: str
     changing: bool = False
+    spread: float = np.nan
 
     @property
     def passed(self) -> bool:
@@ -71,16 +74,20 @@ class ResidualTest:
     def sentence(self) -> str:
         """What was found, in words."""
         if self.passed:
+            fluctuations = (
+                f"fluctuations {self.variation:.3g} +- {self.variation_error:.2g} of what sigma says"
+                if self.variation_error < 1
+                else "fluctuations are not known well enough to be asked"
+            )
             return (
                 f"the model passes its residual tests (p = {self.p_value:.2g} for three of them together: squares of "
-                f"residuals {self.statistic:.3g} where {self.expected:.3g} are expected, fluctuations "
-                f"{self.variation:.3g} +- {self.variation_error:.2g} of what sigma says)"
+                f"residuals {self.statistic:.3g} where {self._expectation}, {fluctuations})"
             )
         reasons = []
         if self.p_balance < LEVEL / 3:
             reasons.append(
                 f"energies do not change as its forces say (squares of residuals {self.statistic:.3g} where "
-                f"{self.expected:.3g} are expected, most of all {self.worst})"
+                f"{self._expectation}, most of all {self.worst})"
             )
         if self.p_variation < LEVEL / 3:
             less = self.variation < 1
@@ -95,6 +102,11 @@ class ResidualTest:
                 "the number of particles changes: if they cross the edge of what is seen, say so (window='auto')"
             )
         return f"THE MODEL DOES NOT FIT (p = {self.p_value:.1g}): {'; '.join(reasons)}"
+
+    @property
+    def _expectation(self) -> str:
+        spread = f" +- {self.spread:.2g}" if np.isfinite(self.spread) else ""
+        return f"{self.expected:.3g}{spread} are expected{' of blocks this few' if np.isinf(self.spread) else ''}"
 
 
 def residual_test(
@@ -115,7 +127,7 @@ def residual_test(
     p_value = min(1.0, 3 * min(balanced.p_value, p_variation, p_number))
     return ResidualTest(
         p_value, balanced.p_value, p_variation, p_number, balanced.statistic, balanced.expected, balanced.degrees,
-        ratio, error, worst, not snapshots.constant_count,
+        ratio, error, worst, not snapshots.constant_count, balanced.spread,
     )  # fmt: skip
 
 
@@ -164,6 +176,7 @@ class _Quadratic(NamedTuple):
     expected: float
     degrees: int
     p_value: float
+    spread: float
 
 
 def _quadratic(residuals: Discrepancies, blocks: int) -> _Quadratic:
@@ -174,8 +187,9 @@ def _quadratic(residuals: Discrepancies, blocks: int) -> _Quadratic:
     if residuals.share < 0.5 and free > 2:
         scale = degrees * (blocks - 1) / free
         p_value = f.sf(statistic / scale, degrees, free)
-        return _Quadratic(statistic, scale * free / (free - 2), degrees, float(p_value))
-    return _Quadratic(statistic, float(degrees), degrees, float(chi2.sf(statistic, degrees)))
+        spread = scale * float(f.std(degrees, free)) if free > 4 else np.inf
+        return _Quadratic(statistic, scale * free / (free - 2), degrees, float(p_value), spread)
+    return _Quadratic(statistic, float(degrees), degrees, float(chi2.sf(statistic, degrees)), np.sqrt(2.0 * degrees))
 
 
 def _slow(windows: int) -> Array:

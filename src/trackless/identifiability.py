@@ -180,7 +180,8 @@ def _trade_off(
         return None
     v, phi = parts[0], parts[1]
     forces = np.zeros_like(matrix)
-    sizes = [max(float(fitted.coef_[part] @ matrix[part, part] @ fitted.coef_[part]), 1e-300) for part in (v, phi)]
+    squares = [float(fitted.coef_[part] @ matrix[part, part] @ fitted.coef_[part]) for part in (v, phi)]
+    sizes = [max(square, 1e-300) for square in squares]
     for part, size in zip((v, phi), sizes, strict=True):
         forces[part, part] = matrix[part, part] / size
     scales, axes = np.linalg.eigh(forces)
@@ -190,6 +191,8 @@ def _trade_off(
         return None
     change = fitted.covariance_ @ root @ directions[:, -1] / np.sqrt(variances[-1])
     own = [float(change[part] @ matrix[part, part] @ change[part]) for part in (v, phi)]
+    if min(*squares, *own) < 0:  # of masked functions, whose products with the forces are no squares
+        return None
     cancelled = -2 * float(change[v] @ matrix[v, phi] @ change[phi]) / max(sum(own), 1e-300)
     parts_of = (float(np.sqrt(own[0] / sizes[0])), float(np.sqrt(own[1] / sizes[1])))
     return TradeOff(families[0].combine(change[v]), families[1].combine(change[phi]), parts_of, cancelled)

@@ -5,7 +5,8 @@ the moments, each part in its own way (MATH: missing particles):
 
 - seen only with probability p: sums over single particles shrink by p, over pairs by p^2, over triples by p^3;
 - a window whose edge particles cross, and a smallest distance at which two can be told apart: test functions that
-  vanish there (:mod:`trackless._kernels.vanishing`);
+  vanish there (:mod:`trackless._kernels.vanishing`), exact for the window, and for the distance while few particles are
+  lost (:mod:`trackless.losses`);
 - positions that are off by a random error: sums change with its variance, as positions with as much error again, and
   twice as much, drawn at random, tell; a parabola through them is followed back to no error.
 
@@ -44,7 +45,8 @@ class Observation:
         Bounds, one pair per direction, of a field of view whose edge particles cross; "auto": those of the data.
         Interactions then need a cutoff: near the edge neighbours are not seen, and particles there only push others.
     exclude_below : float, optional
-        Smallest distance at which two particles can be told apart.
+        Smallest distance at which two particles can be told apart. What that does to the pair itself is undone, what a
+        lost particle does to others is not: it is meant for few losses (:mod:`trackless.losses` estimates them).
     detection : float
         Probability that a particle is seen in a snapshot.
     position_error : float
@@ -140,11 +142,22 @@ class Observation:
         return sides
 
     def closed(self, explored: Exploration, box: Any) -> Observation:
-        """The same with a window that is known."""
+        """The same with a window that is known; refused if it leaves nothing to look at."""
         if self.window is not None and box is not None:
             raise InputError("window: a periodic box has no edge that particles could cross; leave out one of the two")
+        if self.exclude_below and len(explored.distances) and self.exclude_below >= explored.distances.max():
+            raise InputError(
+                f"exclude_below: {self.exclude_below:g} leaves out every pair, no two particles are so far apart "
+                f"(at most {explored.distances.max():.3g}); give a distance that close neighbours have"
+            )
         if self.window != "auto":
-            self.bounds(len(explored.lower))
+            low, high = self.bounds(len(explored.lower)).T
+            if not ((explored.positions >= low) & (explored.positions <= high)).all(axis=1).any():
+                there = " x ".join(f"{a:.4g} to {b:.4g}" for a, b in zip(explored.lower, explored.upper, strict=True))
+                raise InputError(
+                    f"window: no particle is ever inside {' x '.join(f'{a:g} to {b:g}' for a, b in self.window)}, "
+                    f"positions are in {there}; give bounds in the units of the data, or window='auto'"
+                )
             return self
         sides = tuple(zip(explored.lower.tolist(), explored.upper.tolist(), strict=True))
         return Observation(sides, self.exclude_below, self.detection, self.position_error)

@@ -137,7 +137,7 @@ def test_particle_at_the_centre_of_a_function_with_a_slope_there():
 
 
 def test_nothing_to_learn():
-    with refused("external and interaction are both None"):
+    with refused("external and interaction are both None", "external=None is no V", "use tl.motion"):
         tl.accumulate(data(), None, None)
 
 

@@ -1,10 +1,12 @@
 """What the data can tell: known matrices, known models, and plain sentences."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import trackless as tl
-from trackless.identifiability import _coercivity
+from trackless.identifiability import _coercivity, _trade_off
 
 MODEL = tl.models.reference()
 
@@ -115,3 +117,14 @@ def test_one_potential_has_no_trade_off(data):
 def test_an_unfitted_estimator_is_refused():
     with pytest.raises(tl.InputError, match="not fitted yet"):
         tl.SelfTest(tl.RadialSplines(8), None, sigma=1.0).identifiability()
+
+
+def test_masked_functions_have_no_trade_off_where_their_products_are_no_squares():
+    matrix = np.diag([1.0, -0.5, 1.0, 1.0] * 2)
+    covariance = np.kron(np.diag([2.0, 1.0]), np.diag([1.0, 6.0, 0.1, 0.1]))
+    covariance[0, 1] = covariance[1, 0] = 4.0
+    families = tl.RadialSplines(4, 0.0, 1.0), tl.RadialSplines(4, 0.0, 1.0)
+    parts = {0: slice(0, 4), 1: slice(4, 8)}
+    for place in (0, 1):  # forces of the change, then of the fit itself, have a negative square
+        fitted = SimpleNamespace(coef_=np.tile(np.eye(4)[place], 2), covariance_=covariance)
+        assert _trade_off(fitted, matrix, families, parts) is None

@@ -236,3 +236,13 @@ def test_errors_of_positions_larger_than_the_motion_are_said():
     assert any("ERRORS OF POSITIONS ARE LARGER THAN THE MOTION" in said for said in fitted.findings_.sentences)
     with pytest.raises(tl.InputError, match=r"position_error: ERRORS OF POSITIONS.*every 8th snapshot"):
         tl.fit(data, sigma=1.0, position_error=0.2)
+
+
+def test_nothing_left_to_look_at_is_refused():
+    data = scattered()
+    splines = tl.RadialSplines(5, 0.0, cutoff=1.5)
+    with pytest.raises(tl.InputError, match=r"no particle is ever inside 80 to 90 x 80 to 90, positions are in .* to "):
+        tl.accumulate(data, None, splines, observation=tl.Observation(window=((80, 90), (80, 90))))
+    for settings in ({}, {"interaction": None}):
+        with pytest.raises(tl.InputError, match="exclude_below: 50 leaves out every pair"):
+            tl.fit(data, sigma=1.0, coupling="sum", exclude_below=50.0, **settings)

@@ -5,7 +5,9 @@ is seen then change without a force. Equations stay exact if test functions are 
 
     H_k = sum_i chi_i psi_k(x_i),     H_l = (1/2) sum_{i != j} chi_i chi_j omega(r_ij) phi_l(x_i - x_j),
 
-while forces are those of all that is seen. The normal matrix sum_i grad_i H_k . F_l is then not symmetric.
+while forces are those of all that is seen: exact at an edge, and for close pairs where it is only the pair that is not
+seen; a particle that is lost altogether takes its other pairs along. The normal matrix sum_i grad_i H_k . F_l is then
+not symmetric.
 """
 
 from __future__ import annotations

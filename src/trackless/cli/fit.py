@@ -356,6 +356,14 @@ def slopes(fitted: Any) -> dict[str, Any]:
     return found
 
 
+def _unit(fitted: Any) -> str:
+    """Where sigma could not be known, slopes are read wrongly without their unit."""
+    noise = getattr(fitted, "noise_", None)
+    if noise is None or noise.known:
+        return ""
+    return ", in units of kT = sigma^2/2 per length, because sigma could not be known (good in a stationary state only)"
+
+
 def _print_slopes(fitted: Any, snapshots: Any) -> None:
     """Radial slopes where the data were, from the 1st to the 99th percentile of distances."""
     import numpy as np
@@ -384,5 +392,5 @@ def _print_slopes(fitted: Any, snapshots: Any) -> None:
         else:
             console.print(f"{one.name} is not radial, so there is no table of slopes; --figure draws it in 2-D")
     if tables:
-        console.print("Learnt slopes, where the data were:")
+        console.print(f"Learnt slopes, where the data were{_unit(fitted)}:", highlight=False)
         console.print(Columns(tables))

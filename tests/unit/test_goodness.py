@@ -1,0 +1,32 @@
+"""What residual tests say of themselves."""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from trackless.cli.fit import _unit
+from trackless.goodness import ResidualTest
+
+ASKED = {
+    "p_value": 0.4, "p_balance": 0.2, "p_variation": 1.0, "p_number": 1.0, "statistic": 52.7, "expected": 24.5,
+    "degrees": 15, "worst": "x1 between t = 0 and 1",
+}  # fmt: skip
+
+
+def test_an_expectation_has_its_spread():
+    known = ResidualTest(**ASKED, variation=1.02, variation_error=0.1, spread=21.0)
+    assert "52.7 where 24.5 +- 21 are expected, fluctuations 1.02 +- 0.1 of what sigma says" in known.sentence
+    few = ResidualTest(**ASKED, variation=1.02, variation_error=0.1, spread=np.inf)
+    assert "24.5 are expected of blocks this few" in few.sentence
+
+
+def test_fluctuations_that_say_nothing_are_said_to():
+    found = ResidualTest(**ASKED, variation=2.66, variation_error=2.6e4, spread=21.0)
+    assert "2.66" not in found.sentence
+    assert "fluctuations are not known well enough to be asked" in found.sentence
+
+
+def test_slopes_have_a_unit_where_sigma_is_not_known():
+    assert "in units of kT = sigma^2/2" in _unit(SimpleNamespace(noise_=SimpleNamespace(known=False)))
+    assert not _unit(SimpleNamespace(noise_=SimpleNamespace(known=True)))
+    assert not _unit(SimpleNamespace(noise_=None))
