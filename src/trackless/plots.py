@@ -179,7 +179,7 @@ def contours(
     extend = "neither" if isinstance(levels, int) else "max"
     image = axis.contourf(x, y, values - values.min(), levels=levels, cmap="viridis", extend=extend)
     label = f"${symbol}$, lowest at 0" if symbol else ""
-    last = float(image.levels[-1])
+    last = float(np.asarray(image.levels)[-1])
     ticks = [tick for tick in MaxNLocator(6).tick_values(0.0, last) if tick <= last]  # levels are no round numbers
     if beside:
         axis.figure.colorbar(image, ax=[*beside, axis], label=label, ticks=ticks)
