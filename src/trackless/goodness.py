@@ -16,8 +16,8 @@ from scipy.stats import chi2, f, norm, t
 
 from trackless.balance import Balance
 from trackless.discrepancies import Discrepancies, Learnt, discrepancies
+from trackless.fluctuations import quadratic_variation
 from trackless.intensity import Sigma
-from trackless.noise import quadratic_variation
 from trackless.quadrature import ORDERS, rule_named
 from trackless.snapshots import Snapshots
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from trackless._errors import InputError
+from trackless.fluctuations import Route, first_guess
 from trackless.intensity import Sigma, checked_sigma, is_per_direction, is_unknown
-from trackless.noise import NoiseLevel, Route, first_guess
+from trackless.noise import NoiseLevel
 from trackless.observation import Observation
 from trackless.snapshots import Snapshots
 from trackless.waves import motion

@@ -67,6 +67,7 @@ def slope(
     if truth is not None:
         axis.plot(grid, truth.slope(grid), color=TRUTH, lw=5, alpha=0.25, label="truth", solid_capstyle="round")
     last = list(curves)[-1]
+    several = sum(potential.uncertainty is not None for potential in curves.values()) > 1
     for color, style, (label, potential) in zip(COLORS, ("-", "--", "-.", ":"), curves.items(), strict=False):
         values, known = potential.slope(grid), (grid >= distances.min()) & (grid <= distances.max())
         band = potential.band(grid) if potential.uncertainty is not None else None
@@ -74,7 +75,7 @@ def slope(
             known &= np.isfinite(band[0])
             axis.fill_between(
                 grid[known], band[0][known], band[1][known], color=color, alpha=0.2, lw=0, zorder=1,
-                label="95 % band" if label == last else None,
+                label=f"95 % band{'s' * several}" if label == last else None,
             )  # fmt: skip
         axis.plot(grid, np.where(known, values, np.nan), color=color, lw=2, ls=style, label=label)
         # what nobody has seen must not look like what was learnt

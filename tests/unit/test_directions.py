@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import trackless as tl
+from trackless.fluctuations import first_guess
 from trackless.intensity import checked_sigma, typical_sigma
-from trackless.noise import first_guess
 
 SIGMA = (1.0, 0.5)
 MODEL = replace(tl.models.smooth_control(), sigma=SIGMA)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import trackless as tl
-from trackless.noise import Route, first_guess
+from trackless.fluctuations import Route, first_guess
 from trackless.shapes import Power
 
 MODEL = tl.models.smooth_control()
@@ -132,7 +132,7 @@ def test_without_noise_there_is_no_test(data):
 def test_an_error_of_sigma_does_not_shrink_the_forces():
     """A sigma known to a few per cent is an uncertain scale of all forces, which a prior must not be asked about."""
     model = tl.models.reference()
-    coarse = tl.simulate(model, runs=100, step=1e-3, duration=2.0, observe_every=0.1, seed=802)
+    coarse = tl.simulate(model, runs=100, step=1e-3, duration=2.0, observe_every=0.05, seed=802)
     bases = (tl.RadialSplines(12, follow_data=True), tl.RadialSplines(40, follow_data=True))
     settings = {"quadrature": "auto", "regularization": "evidence"}
     found = tl.SelfTest(*bases, **settings).fit(coarse)

@@ -155,6 +155,24 @@ def test_a_contest_is_won_by_the_better_or_the_equal():
     assert not contest._replace(ours=ours + 1).won
 
 
+def test_means_are_alike_within_standard_errors_not_within_the_scatter_of_sets():
+    theirs, ours = Published(10.0, 1.0), np.linspace(10.0, 12.0, 10)
+    assert abs(theirs.off(ours)) < 1
+    assert not theirs.alike(ours)
+    assert theirs.alike(ours - 0.9)
+
+
+def test_lost_contests_and_shared_work_are_said(tmp_path):
+    first = Section("First", counts={"won": (1, 2)}, lost=("Phi of a model (3 against 2 %)",))
+    page.write_section(tmp_path, "boundary", first, page.record(120.0, 120.0, 1.0))
+    page.write_section(tmp_path, "recovery", Section("Second"), page.record(180.0, 60.0, 1.0))
+    text = page.write_page(tmp_path).read_text()
+    assert "1 of 2 cells (50%)" in text
+    assert "The others are Phi of a model (3 against 2 %)." in text
+    assert "3.0 minutes (1.0 without what sections above needed, too)" in text
+    assert "Computed in 3 minutes" in text
+
+
 def test_cells_that_differ_have_a_numbered_reason():
     theirs = Published(10.0, 0.3)
     cells = [
@@ -211,6 +229,7 @@ def test_a_quick_look_does_not_touch_the_page_of_a_full_run(tmp_path):
     quick = page.write_page(tmp_path / "quick").read_text()
     assert f"{QUICK.trials} sets of {QUICK.runs} runs" in quick
     assert "This is a quick look" in quick
+    assert "does not hold" not in quick
     with pytest.raises(tl.InputError, match="holds the page of a quick run"):
         runner.open_context(tmp_path / "quick", quick=False, resume=False)
 

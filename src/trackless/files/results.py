@@ -27,6 +27,7 @@ from trackless import (
     debiasing,
     evidence,
     fitting,
+    fluctuations,
     goodness,
     networks,
     noise,
@@ -61,7 +62,7 @@ LARGEST, LARGEST_TEXT = 4_000_000_000, 100_000_000  # bytes of an unpacked file,
 _UNREADABLE = (KeyError, ValueError, RecursionError, MemoryError, OverflowError, SyntaxError, tokenize.TokenError)
 _MODULES = (
     shapes, potentials, networks, basis, radial_splines, tensor_splines, by_species, solvers, priors, evidence,
-    resolution, centers, comparison, fitting, residuals, noise, debiasing, goodness, observation, waves,
+    resolution, centers, comparison, fitting, residuals, noise, fluctuations, debiasing, goodness, observation, waves,
 )  # fmt: skip
 _DATACLASSES: dict[str, type] = {
     cls.__name__: cls

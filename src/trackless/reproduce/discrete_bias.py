@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from trackless.reproduce.panels import PANELS, coarse, exact_errors, exact_parts, zero_gap_parts
 from trackless.reproduce.pool import pool_parts
 from trackless.reproduce.protocol import Context, Part
-from trackless.reproduce.sample_size import LETTERS, color_of, draw_rates, table_of
+from trackless.reproduce.sample_size import LETTERS, color_of, draw_rates, table_key, table_of
 from trackless.reproduce.sections import Section
 
 TITLE = "Discrete-time data (Figure 3)"
@@ -15,7 +15,11 @@ TITLE = "Discrete-time data (Figure 3)"
 
 def parts(context: Context) -> list[Part]:
     finest = pool_parts(context, "reference") if min(context.protocol.intervals) <= context.protocol.step else []
-    return [*finest, *zero_gap_parts(context), *exact_parts(context)]
+    kept = context.store.has(table_key(PANELS[2]))
+    return [
+        *(part._replace(done=part.done or kept) for part in (*finest, *zero_gap_parts(context))),
+        *exact_parts(context),
+    ]
 
 
 def section(context: Context) -> Section:
@@ -23,7 +27,7 @@ def section(context: Context) -> Section:
     result = Figure(figsize=(11, 4), layout="constrained")
     axes = result.subplots(1, 2, sharey=True)
     for role, axis in enumerate(axes):
-        draw_rates(axis, errors, role)
+        draw_rates(axis, errors, role, PANELS[2])
         for dt in coarse(context):
             exact = exact_errors(context, dt)
             sizes = sorted(int(size) for size in exact)
@@ -31,7 +35,8 @@ def section(context: Context) -> Section:
             axis.plot(sizes, means, color=color_of(dt), ls=":", marker="D", ms=5, label=f"dt = {dt:g}, exactly")
         axis.set_title(LETTERS[role])
     axes[0].set_ylabel("error of the gradient (%)")
-    result.legend(*axes[1].get_legend_handles_labels(), loc="outside right center", frameon=False, fontsize=9)
+    result.legend(*axes[1].get_legend_handles_labels(), loc="outside right center", frameon=False, fontsize=9,
+                  title="open symbols: the paper's", title_fontsize=9)  # fmt: skip
     largest = max(context.protocol.sizes)
     said = "; ".join(
         f"dt = {dt:g}: floor "

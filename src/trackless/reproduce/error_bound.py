@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from trackless.reproduce.pool import pool_moments, pool_parts
@@ -14,18 +15,36 @@ PARTICLES = 10
 
 
 def parts(context: Context) -> list[Part]:
-    return pool_parts(context, "reference")
+    kept = context.store.has(_KEY)
+    return [part._replace(done=part.done or kept) for part in pool_parts(context, "reference")]
+
+
+def matrices(context: Context) -> dict[str, NDArray[np.float64]]:
+    """A, c_N G_Phi ("pair"), the number of functions of V ("external") and of runs: they stay with the results."""
+
+    def computed() -> dict[str, object]:
+        trials = [
+            pool_moments(context, "reference", trial)["self_test", _interval(context)]
+            for trial in range(context.protocol.trials)
+        ]
+        moments = sum(trials[1:], trials[0])
+        equations = moments.normal_equations(1.0, "trapezoid")
+        return {"matrix": equations.matrix, "pair": moments.pair_matrix(), "external": equations.external,
+                "runs": moments.runs.sum()}  # fmt: skip
+
+    return context.store.arrays(_KEY, computed)
+
+
+def _interval(context: Context) -> float:
+    return min(dt for dt in context.protocol.intervals if dt > context.protocol.step)
+
+
+_KEY = "error-bound"
 
 
 def section(context: Context) -> Section:
-    interval = min(dt for dt in context.protocol.intervals if dt > context.protocol.step)
-    trials = [
-        pool_moments(context, "reference", trial)["self_test", interval] for trial in range(context.protocol.trials)
-    ]
-    moments = sum(trials[1:], trials[0])
-    equations = moments.normal_equations(1.0, "trapezoid")
-    matrix, k = equations.matrix, equations.external
-    pair = moments.pair_matrix()  # c_N G_Phi
+    interval, found = _interval(context), matrices(context)
+    matrix, pair, k = found["matrix"], found["pair"], int(found["external"])
     factor = (PARTICLES - 1) / PARTICLES**2
     diagonal = np.zeros_like(matrix)
     diagonal[:k, :k], diagonal[k:, k:] = matrix[:k, :k], pair
@@ -74,7 +93,7 @@ def section(context: Context) -> Section:
         ),
     )
     text = (
-        f"From all {int(moments.runs.sum())} runs of the pool at dt = {interval:g}. The assumption bounds the mixed "
+        f"From all {int(found['runs'])} runs of the pool at dt = {interval:g}. The assumption bounds the mixed "
         "term of V and Phi by c_0 times the pure ones; in the quadratic form it counts twice, so the proof gives "
         "1 - 2 c_0 where the proposition says 1 - c_0.",
     )

@@ -51,6 +51,7 @@ def section(context: Context) -> Section:
         {"method_comparison": figure(cells, contests)},
         tuple(_claims(cells, contests)),
         counts_of(cells, contests),
+        tuple(c.said for c in contests if not c.won),
     )
 
 

@@ -23,11 +23,13 @@ from trackless.reproduce.sections import Claim, Section
 CONTENT = "sections.json"
 SUMMARIES = {
     "agree": "Under the paper's protocol {number} of {total} cells ({share}) of labeled MLE, Sinkhorn MLE and "
-    "self-test least squares are within twice the combined standard deviation of the published mean; the "
-    "others are explained below their tables.",
+    "self-test least squares are within twice the combined standard deviation (of single trials) of the published "
+    "mean; the others are explained below their tables.",
+    "alike": "That is the scatter of one set of runs. Of the means over all sets {number} of {total} ({share}) are "
+    "within two standard errors of each other: small differences of protocol, which the paper leaves open, show there.",
     "won": "At its best ours is better than the paper's best method without labels, or within two standard errors of "
     "it, in {number} of {total} cells ({share}) of Tables 2 and 4: true functions against true functions, `tl.fit` "
-    "against networks.",
+    "against networks.{but}",
 }
 """What is counted over all tables, in sentences."""
 INTRODUCTION = """# The paper's tables and figures, computed again
@@ -44,8 +46,14 @@ whose forces need steps so small that it would take ten minutes a set), and with
 its best: {best_trials}, of {runs} runs each.
 """
 QUICK_LOOK = """**This is a quick look** (`--quick`), with far fewer runs than the paper had: it shows that everything
-works and in which order the methods come, not whether numbers agree. `trackless reproduce all` computes the real page.
+works and in which order the methods come, not whether numbers agree, and nothing below is a verdict.
+`trackless reproduce all` computes the real page.
 """
+HEADS = {
+    False: ("It holds:", "It does not hold here:"),
+    True: ("So it looks here, too:", "So few runs do not show it:"),
+}
+"""Over claims that hold and that do not, on the real page and in a quick look."""
 
 
 def peak_memory() -> float:
@@ -89,6 +97,7 @@ def write_section(folder: Path, name: str, section: Section, about: dict[str, An
         "tables": [{"name": table.name, "markdown": table.markdown()} for table in section.tables],
         "figures": list(section.figures),
         "counts": {kind: list(count) for kind, count in section.counts.items()},
+        "lost": list(section.lost),
         "claims": [[claim.text, bool(claim.holds), claim.evidence] for claim in section.claims],
     }
     with replacing(folder / CONTENT, overwrite=True) as temporary:
@@ -107,8 +116,8 @@ def write_page(folder: Path) -> Path:
     quick = protocol_on(folder) == _PROTOCOLS[True]
     lines = [
         INTRODUCTION.format(**asdict(QUICK if quick else FULL)), *([QUICK_LOOK] if quick else []),
-        *_in_short([content[name] for name in there]),
-        *_conclusions([Claim(*c) for name in there for c in content[name]["claims"]]),
+        *_in_short([content[name] for name in there], quick),
+        *_conclusions([Claim(*c) for name in there for c in content[name]["claims"]], HEADS[quick]),
     ]  # fmt: skip
     for name in there:
         lines += _section(content[name], name)
@@ -118,28 +127,29 @@ def write_page(folder: Path) -> Path:
     return page
 
 
-def _in_short(sections: list[dict[str, Any]]) -> list[str]:
-    """How often ours is as published, and how often it is better, over all tables."""
+def _in_short(sections: list[dict[str, Any]], quick: bool) -> list[str]:
+    """How often ours is as published, and how often it is better, over all tables; what it took."""
     lines = []
-    for kind, said in SUMMARIES.items():
+    lost = [said for section in sections for said in section.get("lost", ())]
+    but = f" The others are {'; '.join(lost)}." if lost else ""
+    for kind, said in SUMMARIES.items() if not quick else ():
         counts = [section["counts"][kind] for section in sections if kind in section["counts"]]
         if counts:
             number, total = np.sum(counts, axis=0).tolist()
-            lines.append(f"- {said.format(number=number, total=total, share=f'{number / max(total, 1):.0%}')}")
+            share = f"{number / max(total, 1):.0%}"
+            lines.append(f"- {said.format(number=number, total=total, share=share, but=but)}")
     costs = [section["about"] for section in sections]
     minutes = sum(cost.get("own minutes", cost["minutes"]) for cost in costs)  # older pages do not know their own
     memory = max((section["about"]["peak memory"] for section in sections), default=0.0)
     machine = ", ".join({section["about"]["machine"]: None for section in sections})
-    lines.append(f"- Computed in {minutes / 60:.1f} hours on {machine}; peak memory {memory:.1f} GB.")
+    spent = f"{minutes / 60:.1f} hours" if minutes >= 60 else f"{minutes:.0f} minutes"
+    lines.append(f"- Computed in {spent} on {machine}; peak memory {memory:.1f} GB.")
     return ["## In short", "", *lines, ""]
 
 
-def _conclusions(claims: list[Claim]) -> list[str]:
+def _conclusions(claims: list[Claim], heads: tuple[str, str]) -> list[str]:
     lines = ["## What the paper concludes, and whether it is so", ""]
-    for title, chosen in (
-        ("It holds:", [c for c in claims if c.holds]),
-        ("It does not hold here:", [c for c in claims if not c.holds]),
-    ):
+    for title, chosen in zip(heads, ([c for c in claims if c.holds], [c for c in claims if not c.holds]), strict=True):
         if chosen:
             lines += [title, "", *(f"- {claim.text} ({claim.evidence})" for claim in chosen), ""]
     return lines
@@ -155,7 +165,9 @@ def _section(content: dict[str, Any], name: str) -> list[str]:
     for table in content["tables"]:
         lines += [table["markdown"], "", f"[{table['name']}.csv]({table['name']}.csv)", ""]
     where = f"trackless {about['version']}, commit {about['commit']}"
-    cost = f"{about['machine']}, {about['minutes']} minutes, peak memory {about['peak memory']} GB"
+    minutes, own = about["minutes"], about.get("own minutes", about["minutes"])
+    shared = "" if own == minutes else f" ({own} without what sections above needed, too)"
+    cost = f"{about['machine']}, {minutes} minutes{shared}, peak memory {about['peak memory']} GB"
     return [*lines, f"*`trackless reproduce {name}`, {about['date']}, {where}; {cost}.*", ""]
 
 

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-AGREES = 2.0  # combined standard deviations
+AGREES = 2.0  # combined standard deviations, or standard errors of means
+TRIALS = 10  # sets behind a published mean
 SOURCES = {
     "method_comparison": "Table 2 (tab:dt_obs_sweep)",
     "boundary": "Table 4 (tab:boundary_results)",
@@ -38,6 +39,15 @@ class Published(NamedTuple):
         1.4
         """
         return float((ours.mean() - self.mean) / np.hypot(self.std, ours.std(ddof=1))) if len(ours) > 1 else np.nan
+
+    def error(self, ours: NDArray[np.float64]) -> float:
+        """Standard error of the difference of the means."""
+        own = ours.std(ddof=1) / np.sqrt(len(ours)) if len(ours) > 1 else 0.0
+        return float(np.hypot(self.std / np.sqrt(TRIALS), own))
+
+    def alike(self, ours: NDArray[np.float64]) -> bool:
+        """Whether the means are within two standard errors: a much harder question than that of ``off``."""
+        return bool(abs(ours.mean() - self.mean) <= AGREES * self.error(ours))
 
 
 def published(table: str, quantity: str, **where: object) -> Published | None:

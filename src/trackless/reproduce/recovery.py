@@ -36,9 +36,10 @@ def section(context: Context) -> Section:
         distances = metric_of(context, name).distances
         slope(axis, curves, distances, "interaction", model_of(name).interaction)  # type: ignore[arg-type]
         axis.set_title(name.replace("_", " "))
-    axes[0].legend(frameon=False, fontsize=8)
+    named = {label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
+    result.legend(named.values(), named.keys(), loc="outside lower center", ncols=len(named), frameon=False, fontsize=9)
     text = (
         f"One trial of each model at dt = {DRAWN:g}: the estimate with the true functions, and that of `tl.fit`, "
-        "which knows none, with its 95 % band. The shaded hill is the density of pair distances.",
+        "which knows none, with their 95 % bands. The shaded hill is the density of pair distances.",
     )
     return Section(TITLE, text, (), {"recovery": result})

@@ -81,7 +81,10 @@ class Section:
     figures : dict
         Name of the file -> figure.
     counts : dict
-        Kind -> (number, total): cells that agree with the paper ("agree"), or that are better ("won").
+        Kind -> (number, total): cells that agree with the paper ("agree", and by a harder measure "alike"), or that are
+        better ("won").
+    lost : tuple of str
+        What is not better, in words.
     """
 
     title: str
@@ -90,6 +93,7 @@ class Section:
     figures: dict[str, Figure] = field(default_factory=dict)
     claims: tuple[Claim, ...] = ()
     counts: dict[str, tuple[int, int]] = field(default_factory=dict)
+    lost: tuple[str, ...] = ()
 
 
 def text_of(cell: Any) -> str:
