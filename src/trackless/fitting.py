@@ -31,13 +31,13 @@ from trackless.mixtures import in_words, one_of
 from trackless.noise_of_waves import guessed_sigma
 from trackless.observation import Observation
 from trackless.pieces import usual_length
+from trackless.presence import STRONG, presence
 from trackless.prospects import prospect
 from trackless.radial_splines import RadialSplines
 from trackless.resolution import resolved_part
 from trackless.scale import using
 from trackless.snapshots import Snapshots
 from trackless.spacing import spacing
-from trackless.wording import rounded
 
 Array = NDArray[np.float64]
 LOOKED_AT = 8_000  # snapshots that the question whether potentials are radial is answered on
@@ -47,7 +47,6 @@ PART = 0.02  # errors know nothing of the scatter between fits
 NOISELESS = (
     "sigma = 0 was given: everything that moves is taken for force, and nothing can be tested; left out, sigma is found"
 )
-STRONG = 3.0  # log Bayes factor from which on a potential counts as seen (20 to 1)
 
 
 @dataclass(frozen=True)
@@ -388,7 +387,4 @@ def _seen(member: Member, factor: float) -> str:
     name = ("external potential", "interaction")[member.role]
     if member.kinds:
         name += f" {('for', 'of')[member.role]} {in_words(member.kinds)}"
-    odds = f"10^{factor / np.log(10):.0f}" if factor > 9 else rounded(float(np.exp(factor)), 2)
-    if factor >= STRONG:
-        return f"there is an {name}: Bayes factor {odds} against none"
-    return f"no {name} can be seen (Bayes factor {odds}; only above {np.exp(STRONG):.0f} is it worth assuming one)"
+    return presence(name, factor)

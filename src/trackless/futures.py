@@ -33,6 +33,7 @@ MOST_PARTICLES = 20_000  # in all beginnings together
 AHEAD = np.array([0.0, 0.25, 0.5, 1.0])  # parts of the time ahead that are looked at; 0 is the next snapshot
 FEWEST_INTERVALS = 8  # ahead
 STEPS = 50  # largest step of a simulation: this part of its duration
+NO_SIGMA = "sigma is not known, and with it how fast particles move"
 TRIES = 20  # potentials within error bars that cannot be simulated are drawn again so often, in all
 FAR, CELLS = 2.0, 4096  # tables of networks end at so many times the farthest distance, and have so many cells
 
@@ -66,7 +67,7 @@ def why_not(fitted: Any, snapshots: Snapshots, run: int | None = None) -> str:
         return "not all particles were seen where they are, and simulations know of no instrument"
     noise = getattr(fitted, "noise_", None)
     if noise is not None and not noise.known:
-        return "sigma is not known, and with it how fast particles move"
+        return NO_SIGMA
     runs = range(snapshots.runs) if run is None else (run,)
     if all(len(snapshots.times_of(m)) < 2 for m in runs):
         return "there is only one snapshot of a run"

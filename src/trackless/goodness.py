@@ -71,6 +71,15 @@ class ResidualTest:
         return self.p_value >= LEVEL
 
     @property
+    def asked(self) -> dict[str, bool]:
+        """What was looked at -> whether it could have failed: fluctuations of none at all would have to be noticed."""
+        far = float(norm.isf(LEVEL / 6))  # standard errors at which one of three two-sided tests fails
+        return {
+            "the balance of energies": self.degrees > 0,
+            "fluctuations of energies": bool(far * self.variation_error < 1),  # false for NaN, too
+        }
+
+    @property
     def sentence(self) -> str:
         """What was found, in words."""
         if self.passed:

@@ -10,7 +10,8 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator
+from matplotlib.patches import Patch
+from matplotlib.ticker import LogLocator, MaxNLocator
 from numpy.typing import NDArray
 from scipy.ndimage import binary_dilation
 
@@ -166,22 +167,28 @@ def contours(
     upper: NDArray[np.float64],
     levels: NDArray[np.float64] | int = 14,
     beside: Sequence[Axes] | None = (),
+    symbol: str = "",
 ) -> Axes:
     """Contours of a potential in two dimensions between ``lower`` and ``upper``, its minimum set to 0.
 
-    The colours' key stands at the right of the axis, and of those in ``beside``; None for no key.
+    The colours' key stands at the right of the axis, and of those in ``beside``; None for no key. ``symbol`` (V or
+    Phi) is what it is a key to.
     """
     x, y = (np.linspace(lower[k], upper[k], 120) for k in (0, 1))
     points = np.stack(np.meshgrid(x, y), axis=-1)
     values = potential(points)
     extend = "neither" if isinstance(levels, int) else "max"
     image = axis.contourf(x, y, values - values.min(), levels=levels, cmap="viridis", extend=extend)
+    label = f"${symbol}$, lowest at 0" if symbol else ""
+    last = float(np.asarray(image.levels)[-1])
+    ticks = [tick for tick in MaxNLocator(6).tick_values(0.0, last) if tick <= last]  # levels are no round numbers
     if beside:
-        axis.figure.colorbar(image, ax=[*beside, axis])
+        axis.figure.colorbar(image, ax=[*beside, axis], label=label, ticks=ticks)
     elif beside is not None:  # inside of the axis' own frame, so that it is as high as the picture
         key = axis.inset_axes((1.03, 0.0, 0.05, 1.0))
-        axis.figure.colorbar(image, cax=key)
+        axis.figure.colorbar(image, cax=key, label=label, ticks=ticks)
         key.tick_params(labelsize=8)
+        key.yaxis.label.set_fontsize(8)
     axis.set_aspect("equal")
     axis.set_xlabel("$x_1$")
     axis.set_ylabel("$x_2$")
@@ -207,16 +214,43 @@ def contour_row(
     given = {title: potential for title, potential in potentials.items() if potential is not None}
     values = next(iter(given.values()))(grid)
     levels = np.linspace(0.0, float(np.ptp(values)), 15)
-    middle, spread = sample.mean(axis=0), np.linalg.inv(np.atleast_2d(np.cov(sample.T)))
-    distance = np.einsum("...i,ij,...j->...", grid - middle, spread, grid - middle)
-    edge = float(np.quantile(np.einsum("ni,ij,nj->n", sample - middle, spread, sample - middle), 0.99))
+    distance, edge = _from_data(grid, sample)
     used = list(axes)[: len(given)]
     for axis, (title, potential) in zip(used, given.items(), strict=True):
         contours(axis, potential, low, high, levels, used[:-1] if axis is used[-1] else None).set_title(title)
-        veil = [edge, max(float(distance.max()), edge) * 1.01]
-        axis.contourf(grid[..., 0], grid[..., 1], distance, levels=veil, colors="white", alpha=0.7)
-        axis.contour(grid[..., 0], grid[..., 1], distance, levels=[edge], colors="white", linewidths=1)
+        _veil(axis, grid, distance, edge)
     return axes
+
+
+def _from_data(grid: NDArray[np.float64], sample: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """How far places (..., 2) are from the middle of a sample (Q, 2), in its spread, and where 99 % of it end."""
+    middle, spread = sample.mean(axis=0), np.linalg.inv(np.atleast_2d(np.cov(sample.T)))
+    distance = np.einsum("...i,ij,...j->...", grid - middle, spread, grid - middle)
+    return distance, float(np.quantile(np.einsum("ni,ij,nj->n", sample - middle, spread, sample - middle), 0.99))
+
+
+def _veil(
+    axis: Axes, grid: NDArray[np.float64], distance: NDArray[np.float64], edge: float, hatch: str | None = None
+) -> None:
+    """Pale where there were hardly any data; what is there must not look like what was learnt."""
+    veil = [edge, max(float(distance.max()), edge) * 1.01]
+    axis.contourf(grid[..., 0], grid[..., 1], distance, levels=veil, colors="white", alpha=0.7, hatches=[hatch])
+    axis.contour(grid[..., 0], grid[..., 1], distance, levels=[edge], colors="white", linewidths=1)
+
+
+def _map(axis: Axes, potential: Potential, sample: NDArray[np.float64], symbol: str) -> None:
+    """Contours over 98 % of a sample (Q, 2) in each direction, on a scale that corners without data do not set."""
+    low, high = np.quantile(sample, [0.01, 0.99], axis=0)
+    grid = np.stack(np.meshgrid(*(np.linspace(low[k], high[k], 120) for k in (0, 1))), axis=-1)
+    distance, edge = _from_data(grid, sample)
+    values = potential(grid)
+    top = float(values[distance <= edge].max() - values.min()) or 1.0
+    contours(axis, potential, low, high, np.linspace(0.0, top, 15), symbol=symbol)
+    if (distance > edge).any():
+        _veil(axis, grid, distance, edge, "////")
+        mark = Patch(facecolor="white", edgecolor="0.5", hatch="////", lw=0, label="hardly any data there")
+        below = {"bbox_to_anchor": (0.5, 0.0), "borderaxespad": 4.0, "handlelength": 2.2}  # these axes are flat
+        axis.legend(handles=[mark], **BELOW | below)
 
 
 def predicted(axis: Axes, curve: Any) -> Axes:
@@ -295,8 +329,7 @@ def fit_figure(fits: Mapping[str, Any], snapshots: Snapshots, truth: Any = None,
             axis.set_axis_off()
         else:
             sample = own.positions if role == "external" else own.displacements
-            low, high = np.quantile(sample, [0.01, 0.99], axis=0)
-            contours(axis, next(iter(learnt.values())), low, high)
+            _map(axis, next(iter(learnt.values())), sample, SYMBOL[role])
     for axis in axes:
         axis.spines[["top", "right"]].set_visible(False)
         axis.tick_params(labelsize=8)

@@ -18,6 +18,8 @@ from trackless.belonging import check_belongs
 from trackless.choices import Choices, centers_of, pairs_that_meet
 from trackless.comparison import Comparison, compare
 from trackless.estimators.self_test import SelfTest
+from trackless.fitting import PART
+from trackless.futures import NO_SIGMA
 from trackless.goodness import ResidualTest
 from trackless.pieces import usual_length
 from trackless.prediction import REPLICATES, Prediction, predict
@@ -26,6 +28,7 @@ from trackless.space import half_box
 
 HELD_OUT = 0.3  # part of the data, where the fit has seen all of them
 FEWEST_RUNS = 5  # with fewer the end of every run is held out, not some of the runs
+FEWEST_TIMES = 5  # of a run, of which every second says something of the errors of integrals
 LOOKED_AT = 8_000  # snapshots on which potentials are left out, or added
 WORK = 2e10  # forces that are computed at most for predictions: about a minute, and the same numbers on every machine
 ERRORS = 3.0  # standard errors by which a fit with one more potential must be better
@@ -36,8 +39,13 @@ AS_IT_IS = {
     "old file); if it was, p-values are too good",
 }
 WITHOUT = {"interaction": "no interaction", "external": "no external potential"}
+LEFT_OUT = {name: f"leaving out the {name.removeprefix('no ')}" for name in WITHOUT.values()}
 ADDED = {"interaction": "an interaction", "external": "an external potential"}
 UNASKED = "nothing could be asked of this fit, so that nothing is known for or against it"
+EVERYTHING = ("held-out loss", "the balance of energies", "fluctuations of energies", "prediction")
+HELD_OUT_LOSS, *_, PREDICTION = EVERYTHING
+MOTION = frozenset(EVERYTHING[2:])  # one of them must have been asked before a fit can be said to hold
+TOO_LITTLE = "too little could be asked to say that the fit holds, and nothing speaks against it"
 FAILED = ("THE ", "HELD-OUT")  # how sentences begin that speak against a fit
 
 
@@ -57,6 +65,8 @@ class Validation:
         All of it in words, also what could not be asked, and why.
     own_test : ResidualTest or None
         What :func:`trackless.fit` found on the data that the fit was made from.
+    sigma_known : bool
+        Whether sigma is more than a placeholder, in the fit and in what was fitted again.
     """
 
     comparison: Comparison | None
@@ -64,15 +74,37 @@ class Validation:
     predictive: Prediction | None
     sentences: tuple[str, ...]
     own_test: ResidualTest | None = None
+    sigma_known: bool = True
 
     @property
     def passed(self) -> bool | None:
-        """Whether nothing speaks against the fit; None where nothing could be asked."""
-        tests = [test.passed for test in (self.residual_test, self.predictive) if test is not None]
-        against = [*self.better_without, *self.better_with]
-        if self.own_test is not None and not self.own_test.passed:
+        """Whether nothing speaks against the fit; None where nothing does, but too little could be asked.
+
+        Whether potentials are needed, and whether energies balance, is right or wrong whatever sigma is. That particles
+        move as the fit says must have been asked by their fluctuations, or by prediction.
+        """
+        tests = [test.passed for test in (self.own_test, self.residual_test, self.predictive) if test is not None]
+        if not all(tests) or self.better_without or self.better_with:
             return False
-        return None if not tests and self.comparison is None else all(tests) and not against
+        return True if self.asked & MOTION else None
+
+    @property
+    def asked(self) -> frozenset[str]:
+        """What was asked and could have failed."""
+        found = {HELD_OUT_LOSS} if self.comparison is not None else set()
+        if self.residual_test is not None:
+            powers = self.residual_test.asked
+            found |= {what for what, able in powers.items() if able and (self.sigma_known or what not in MOTION)}
+        return frozenset(found | ({PREDICTION} if self.predictive is not None else set()))
+
+    @property
+    def summary(self) -> str:
+        """What was asked, and what was not, in words; of what was asked nothing is said but that it was."""
+        asked = [what for what in EVERYTHING if what in self.asked]
+        missing = [what for what in EVERYTHING if what not in self.asked]
+        if not asked:
+            return UNASKED
+        return f"asked: {', '.join(asked)}" + (f"; could not be asked: {', '.join(missing)}" if missing else "")
 
     @property
     def better_without(self) -> list[str]:
@@ -143,9 +175,13 @@ def validate(
     own = _own_test(fitted, sentences)
     comparison = _compared(fitted, snapshots, sentences)
     residual = _residuals(tested, test, seen, sentences)
-    predictive = _predicted(tested, test, replicates, seed, sentences)
-    found = Validation(comparison, residual, predictive, tuple(sentences), own)
-    return found if found.passed is not None else replace(found, sentences=(UNASKED, *sentences))
+    known = _sigma_known(fitted) and _sigma_known(tested)
+    predictive = _predicted(fitted, tested, test, replicates, seed, sentences)
+    found = Validation(comparison, residual, predictive, tuple(sentences), own, known)
+    if found.passed is not None:
+        return found
+    first = f"{TOO_LITTLE} ({found.summary})" if found.asked else UNASKED
+    return replace(found, sentences=(first, *sentences))
 
 
 def _own_test(fitted: Any, sentences: list[str]) -> ResidualTest | None:
@@ -167,6 +203,12 @@ def known_again(fitted: Any, snapshots: Snapshots) -> tuple[Snapshots, bool | No
         return cut, True
     apart = snapshots.without_gaps("auto")  # the command line cuts before it fits
     return (apart, True) if fingerprint == apart.fingerprint() else (cut, False)
+
+
+def _sigma_known(fitted: Any) -> bool:
+    """Whether sigma is more than a placeholder."""
+    noise = getattr(fitted, "noise_", None)
+    return noise is None or bool(noise.known)
 
 
 def _unfitted(fitted: Any) -> Any:
@@ -209,7 +251,7 @@ def _compared(fitted: Any, snapshots: Snapshots, sentences: list[str]) -> Compar
             family = _missing(role, fitted, part)
             changed = {role: family, "regularization": "evidence"}
             candidates[ADDED[role]] = _unfitted(fitted).set_params(**settings | changed)
-        found = compare(part, candidates)
+        found = _with_integrals(compare(part, candidates), part, candidates)
     except InputError as error:
         sentences.append(f"held-out loss: {error}")
         return None
@@ -237,16 +279,38 @@ def _said_of_added(name: str, gap: float, error: float, found: Comparison) -> st
     if found.clearly(name, "the fit", ERRORS):
         better = f"by {-gap:.3g} +- {error:.2g}"
         return f"HELD-OUT LOSS: {name.upper()} WOULD PREDICT BETTER, which the fit was made without ({better}); add it"
-    return f"held-out loss: with {name} it would not be clearly better (the fit is ahead by {gap:.3g} +- {error:.2g})"
+    how = "worse" if gap > 0 else "better, but not clearly so"
+    return f"held-out loss: adding {name} would make it {how} (by {abs(gap):.3g} +- {error:.2g})"
 
 
 def _said(name: str, gap: float, error: float, found: Comparison) -> str:
-    behind = f"{gap:.3g} +- {error:.2g}"
+    without, size = LEFT_OUT[name], f"by {abs(gap):.3g} +- {error:.2g}"
+    if found.clearly("the fit", name) and gap < PART * abs(found.scores[found.names.index("the fit")]):
+        return (
+            f"held-out loss: {without} makes it so little worse ({size}) that the other potential may stand in for it"
+        )
     if found.clearly("the fit", name):
-        return f"held-out loss: {name} is clearly worse (by {behind})"
+        return f"held-out loss: {without} makes it clearly worse ({size})"
     if found.clearly(name, "the fit"):
-        return f"HELD-OUT LOSS: {name} IS BETTER than the fit (by {-gap:.3g} +- {error:.2g}); leave that potential out"
-    return f"held-out loss: {name} is as good (the fit is ahead by {behind})"
+        return f"HELD-OUT LOSS: {without.upper()} MAKES IT BETTER ({size}); leave that potential out"
+    return f"held-out loss: {without} makes it {'worse' if gap > 0 else 'better'}, but not clearly so ({size})"
+
+
+def _with_integrals(found: Comparison, part: Snapshots, candidates: dict[str, Any]) -> Comparison:
+    """The same with errors that know how wrong integrals over time are: all blocks share what coarse intervals do.
+
+    What scatters between blocks cannot show it, and a potential that is not there is fitted to it. As for sigma, no
+    order of the rule is relied on: a gap is as uncertain as it changes where every second snapshot is left out.
+    """
+    if usual_length(part) < FEWEST_TIMES:
+        return found
+    coarser = compare(part.every(2), candidates)
+    scores = dict(zip(coarser.names, coarser.scores, strict=True))
+    errors = [
+        float(np.hypot(error, behind - (scores[found.best] - scores[name])))
+        for name, behind, error in zip(found.names, found.behind, found.errors, strict=True)
+    ]
+    return replace(found, errors=tuple(errors))
 
 
 def _residuals(tested: Any, test: Snapshots, seen: bool | None, sentences: list[str]) -> ResidualTest | None:
@@ -262,7 +326,12 @@ def _residuals(tested: Any, test: Snapshots, seen: bool | None, sentences: list[
     return found
 
 
-def _predicted(tested: Any, test: Snapshots, replicates: int, seed: int, sentences: list[str]) -> Prediction | None:
+def _predicted(
+    fitted: Any, tested: Any, test: Snapshots, replicates: int, seed: int, sentences: list[str]
+) -> Prediction | None:
+    if not _sigma_known(fitted):  # that of fewer data may seem to be known by chance: it is not that of the fit
+        sentences.append(f"prediction: not possible ({NO_SIGMA})")
+        return None
     try:
         found = predict(tested, test, replicates, seed, WORK)
     except InputError as error:

@@ -59,7 +59,7 @@ def test_demo_as_json_is_close_to_the_truth(tmp_path):
 
 def test_simulate_then_fit(tmp_path):
     made = trackless(
-        "simulate", "reference", "-o", "data.csv", "--runs", 40, "--step", 1e-3, "--every", 0.02, cwd=tmp_path
+        "simulate", "reference", "-o", "data.csv", "--runs", 40, "--step", 1e-3, "--interval", 0.02, cwd=tmp_path
     )
     assert made.returncode == 0, made.stderr
     result = trackless(
@@ -183,7 +183,7 @@ def test_fit_with_other_families(data_file):
         (("simulate", "reference", "-o", "a.tif"), 2, ("a.tif", ".npz")),
         (("simulate", "reference", "-o", "a.xyz"), 2, ("a.xyz", "holds one run", ".npz")),
         (("simulate", "nothing", "-o", "a.npz"), 2, ("nothing",)),
-        (("simulate", "reference", "-o", "a.npz", "--step", 0.3), 2, ("--every", "step")),
+        (("simulate", "reference", "-o", "a.npz", "--step", 0.3), 2, ("--interval", "step")),
         (("simulate", "anisotropic", "-o", "a.npz", "--dim", 3), 2, ("2 dimensions",)),
         (("demo", "-o", "nowhere/picture.png"), 1, ("nowhere", "create")),
         (("demo", "--threads", 0), 2, ("threads",)),

@@ -231,3 +231,13 @@ def test_sigma_is_not_claimed_where_snapshots_forget_each_other():
         data = tl.simulate(model, runs=200, duration=5.0, step=5e-3, observe_every=0.5, seed=seed)
         found = tl.fit(data).noise_
         assert not found.known or abs(found.sigma - 1.0) < 3 * found.error
+
+
+def test_routes_hopelessly_apart_leave_an_error_that_can_be_computed_with():
+    """Particles that attract, fitted without an interaction: the p-value of the two routes' agreement underflows."""
+    data = tl.simulate(tl.models.reference(), runs=80, observe_every=0.02, seed=401, step=1e-3)
+    found = tl.SelfTest(tl.RadialSplines(20), None, sigma=None, regularization="evidence").fit(data)
+    assert found.noise_.known
+    assert found.noise_.p_value < 1e-100
+    assert 0.05 * found.sigma_ < found.noise_.error <= found.sigma_
+    assert np.isfinite(found.covariance_).all()

@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import trackless as tl
-from trackless.plots import slope
+from trackless.plots import fit_figure, slope
 
 
 def test_a_curve_is_faint_where_there_were_no_data():
@@ -18,3 +18,17 @@ def test_a_curve_is_faint_where_there_were_no_data():
     assert lines["no data there"].get_linestyle() == ":"
     everywhere = slope(Figure().subplots(), {"learnt": potential}, np.linspace(0.0, 2.0, 500))
     assert "no data there" not in [line.get_label() for line in everywhere.get_lines()]
+
+
+def test_a_map_is_veiled_where_there_were_hardly_any_data():
+    data = tl.simulate(tl.models.anisotropic(), runs=10, step=2e-3, observe_every=0.02)
+    fitted = tl.SelfTest(tl.TensorSplines(6), None, sigma=1.0, regularization=1e-3).fit(data)
+    figure = fit_figure({"learnt": fitted}, data)
+    axis = figure.axes[1]
+    assert [text.get_text() for text in axis.get_legend().get_texts()] == ["hardly any data there"]
+    (key,) = axis.child_axes
+    assert key.get_ylabel() == "$V$, lowest at 0"
+    figure.canvas.draw()
+    ticks = key.get_yticks()
+    assert np.allclose(ticks, np.round(ticks, 1))
+    assert ticks.max() <= key.get_ylim()[1]

@@ -193,9 +193,14 @@ def print_sentence(sentence: str, style: str | None = None) -> None:
 
 def verdict_of(checked: Any) -> str:
     """What a validation came to, in a line."""
-    if checked.passed is None:
+    if checked.passed is None and not checked.asked:
         return "[bold yellow]Nothing could be asked: this is no word for the fit, and none against it.[/bold yellow]"
-    return "Nothing speaks against the fit." if checked.passed else "[bold red]The fit does not hold.[/bold red]"
+    said = f"{checked.summary[:1].upper()}{checked.summary[1:]}."
+    if checked.passed is None:
+        return f"[bold yellow]Nothing speaks against the fit, but too little could be asked.[/bold yellow] {said}"
+    if checked.passed:
+        return f"Nothing speaks against the fit. {said}"
+    return "[bold red]The fit does not hold.[/bold red]"
 
 
 def save_pictures(figure: Any, paths: Sequence[Path], force: bool) -> None:

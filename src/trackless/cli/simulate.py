@@ -38,7 +38,10 @@ def simulate(
     runs: Annotated[int, typer.Option(min=1, help="Independent ones.")] = 100,
     duration: Annotated[float, typer.Option(help="Of a run.")] = 1.0,
     step: Annotated[float, typer.Option(help="Step of the scheme.")] = 1e-4,
-    every: Annotated[float, typer.Option(help="Time between snapshots.")] = 1e-2,
+    interval: Annotated[
+        float,
+        typer.Option("--interval", "--every", help="Time between snapshots (--every in other commands counts frames)."),
+    ] = 1e-2,
     dim: Annotated[int, typer.Option(min=1, help="Dimension of space.")] = 2,
     sigma: Annotated[
         float | None, typer.Option(min=0.0, help="Noise intensity instead of the system's own (1).", show_default=False)
@@ -63,13 +66,13 @@ def simulate(
         truth = tl.models.ALL[model.value]()
         with without_files():
             check_writable(output, runs)
-            checked_clock(duration, step, every)
+            checked_clock(duration, step, interval)
             check_model(truth, dim)
         check_outputs(force, (), output)
         truth = truth if sigma is None else replace(truth, sigma=sigma)
         with connected(dask) as client:
             data = tl.simulate(
-                truth, particles=particles, runs=runs, duration=duration, step=step, observe_every=every, dim=dim,
+                truth, particles=particles, runs=runs, duration=duration, step=step, observe_every=interval, dim=dim,
                 labeled=labeled, accurate=accurate, seed=seed, client=client,
             )  # fmt: skip
         tl.write(data, output, overwrite=force)

@@ -66,7 +66,7 @@ def validate(
 ) -> None:  # fmt: skip
     """Ask of data that a fit has not seen whether it holds: held-out loss, residuals, and prediction.
 
-    The exit code is 0 whatever the answer; --json says "passed": true, false, or null where nothing could be asked.
+    The exit code is 0 whatever the answer; --json says "passed": true, false, or null where too little could be asked.
     """
     with job(threads, as_json) as clock:
         import trackless as tl
@@ -96,7 +96,7 @@ def validate(
 
 def _summary(checked: Any) -> dict[str, Any]:
     """What --json prints."""
-    found: dict[str, Any] = {"passed": checked.passed, "sentences": checked.sentences}
+    found: dict[str, Any] = {"passed": checked.passed, "asked": sorted(checked.asked), "sentences": checked.sentences}
     if checked.comparison is not None:
         found["held_out_scores"] = dict(zip(checked.comparison.names, checked.comparison.scores, strict=True))
     if checked.residual_test is not None:

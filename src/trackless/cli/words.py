@@ -7,7 +7,7 @@ from functools import cache
 
 import typer
 
-OTHERWISE = {"overwrite": "--force", "observe_every": "--every", "client": "--dask"}  # Python's names for options
+OTHERWISE = {"overwrite": "--force", "observe_every": "--interval", "client": "--dask"}  # Python's names for options
 _VALUE = r"(?P<value>'[^']*'|\{[^}]*\}|None|True|False|\.\.\.|[-+]?\d[\d.e+-]*\d|\d)?"  # as Python writes it
 
 
@@ -20,9 +20,12 @@ def as_typed(text: str) -> str:
     'give the time of a step (--dt), use --coupling sum or leave V out (--external none)'
     >>> as_typed("cutoff: expected a distance above exclude_below, got 0.1")
     '--cutoff: expected a distance above --exclude-below, got 0.1'
+    >>> as_typed("validate: the fit is of the species a, b, the data have none")
+    'validate: the fit is of the species a, b, the data have none'
     """
     names = "|".join(map(re.escape, _options()))
-    text = re.sub(rf"^({names})(?=: | \()", lambda found: _options()[found[1]], text)
+    # "validate: ..." is said by what was called, not of the option --validate of another command
+    text = re.sub(rf"^({names})(?=: | \()", lambda f: f[1] if f[1] in _commands() else _options()[f[1]], text)
     parts = re.split(r"(tl\.\w+\([^)]*\))", text)  # a call stays as it is
     parts[::2] = [re.sub(rf"(?<![\w./-])(?P<name>{names})={_VALUE}", _option, part) for part in parts[::2]]
     joined = "|".join(name for name in _options() if "_" in name)  # no word of a sentence
@@ -30,6 +33,14 @@ def as_typed(text: str) -> str:
     text = "".join(parts)
     text = re.sub(r"(--[\w-]+)(?: [\w.]+)?, (?=\1\b)", "", text)  # what was said in both ways
     return re.sub(r"(--[\w-]+)(?: \S+)? \((\1(?: [^)]*)?)\)", r"\2", text)
+
+
+@cache
+def _commands() -> frozenset[str]:
+    """Names of commands, which are those of functions in Python."""
+    from trackless.cli import app
+
+    return frozenset(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
 
 
 @cache

@@ -138,7 +138,10 @@ def _choose_clock(
     if "time" in columns or "frame" in columns:
         use_time = "time" in columns
     if use_time and dt is not None:
-        raise InputError(f"{source}: the file has a time column, so dt= is not needed; leave it out")
+        raise InputError(
+            f"{source}: the file has a time column, so dt= is not needed; leave it out, or, if {time} counts frames, "
+            f"say so: columns={{'frame': {time!r}}} (--columns frame={time}, and --dt)"
+        )
     if not use_time and dt is None:
         raise TimeStepNeeded(f"{source}: the file counts frames; give the time between them (dt=, --dt)")
     chosen.pop("frame" if use_time else "time", None)

@@ -17,6 +17,7 @@ from typing import Any
 
 from trackless.reporting import figures
 from trackless.reporting.words import sentence, text
+from trackless.validation import UNASKED
 
 MANY = 2  # sentences, which become a list if they are more
 SCRIPTS = ("axes.js", "plot.js", "curves.js", "maps.js", "animation.js", "page.js")
@@ -112,7 +113,8 @@ def _verdict(warnings: list[dict[str, str]], passed: list[str], untested: list[s
         parts.append(f'<div class="panel good"><h2>{head}</h2><ul>{rows}</ul></div>')
     if untested:
         rows = "".join(f"<li>{sentence(one)}</li>" for one in untested)
-        parts.append(f'<div class="panel"><h2>Nothing could be asked</h2><ul>{rows}</ul></div>')
+        head = "Nothing could be asked" if untested[0] == UNASKED else "Too little could be asked"
+        parts.append(f'<div class="panel"><h2>{head}</h2><ul>{rows}</ul></div>')
     elif not warnings and not passed:
         said = "Whether the model is right was not tested: below, its predictions stand beside the data."
         parts.append(f'<div class="panel"><h2>Not tested</h2><ul><li>{said}</li></ul></div>')

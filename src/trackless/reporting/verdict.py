@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trackless._errors import InputError
-from trackless.fitting import NOISELESS, STRONG
+from trackless.fitting import NOISELESS
 from trackless.goodness import ResidualTest
 from trackless.identifiability import OPPOSED, Identifiability
 from trackless.intensity import is_unknown
 from trackless.mixtures import Kinds, in_words, listed
 from trackless.noise import DISAGREE
+from trackless.presence import STRONG, leans_towards, presence
 from trackless.snapshots import Snapshots
 from trackless.validation import FAILED
 
@@ -68,9 +69,11 @@ def verdict(fitted: Any, test: ResidualTest | None, known: Identifiability | Non
         *_of_bands(fitted),
     ]
     warnings += [*_of_evidence(fitted), *_of_trade_off(known)]
-    passed = [test.sentence] if test is not None and test.passed else []
+    passed = [test.sentence] if test is not None and test.passed and any(test.asked.values()) else []
     if validation is not None and validation.passed:
-        passed.append(f"a validation found nothing against it: {validation.sentences[0]} (more of it below)")
+        asked = getattr(validation, "summary", "")
+        asked = f" ({asked})" if asked else ""
+        passed.append(f"a validation found nothing against it{asked}: {validation.sentences[0]} (more of it below)")
     untested = list(validation.sentences) if validation is not None and validation.passed is None else []
     return Verdict(warnings, passed, untested)
 
@@ -155,10 +158,16 @@ def _of_evidence(fitted: Any) -> Iterator[Warned]:
     findings = getattr(fitted, "findings_", None)
     if findings is None:
         return
-    unseen = [_named(role, kinds) for role, kinds, factor in _factors(fitted, findings) if factor < STRONG]
+    known = list(_factors(fitted, findings))
+    unseen = [(role, kinds) for role, kinds, factor in known if factor < STRONG and not leans_towards(factor)]
+    likely = [(role, kinds, factor) for role, kinds, factor in known if leans_towards(factor)]
     if unseen:
-        detail = "what is drawn below may be chance: odds for it are below 20 to 1"
-        yield Warned(f"The data do not show {_or(unseen)}.", detail)
+        detail = "what is drawn below may be chance: odds for it are even, or against it"
+        yield Warned(f"The data do not show {_or([_named(*one) for one in unseen])}.", detail)
+    if likely:
+        names = " and ".join(_named(role, kinds) for role, kinds, _ in likely)
+        detail = "; ".join(presence(_named(role, kinds).partition(" ")[2], factor) for role, kinds, factor in likely)
+        yield Warned(f"The data speak for {names}, but not clearly.", detail)
 
 
 def _factors(fitted: Any, findings: Any) -> Iterator[tuple[int, Kinds, float]]:
