@@ -19,6 +19,7 @@ from trackless import _progress
 from trackless._errors import InputError, NotAResult
 from trackless.cli.progress import Bars
 from trackless.cli.words import as_typed
+from trackless.magnitudes import check_magnitude
 
 console = Console()
 errors = Console(stderr=True)
@@ -143,6 +144,8 @@ def positive(**numbers: float | None) -> None:
     for name, number in numbers.items():
         if number is not None and not 0 < number < float("inf"):
             raise UsageError(f"{name}: expected a number above 0, got {number:g}")
+        with without_files():
+            check_magnitude(name, number or 0.0)
 
 
 @contextmanager
