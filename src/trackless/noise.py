@@ -192,7 +192,7 @@ def _combined(pair: tuple[Route, ...], by_block: tuple[Array, ...], blocks: int)
         return None
     values = np.array([route.value for route in routes])
     covariance = np.diag([route.error**2 for route in routes])
-    p_value = np.nan
+    p_value = distance = np.nan
     if len(routes) == 2:
         variances = covariance.diagonal()
         limits = -CORRELATED * np.sqrt(variances.prod()), CORRELATED * variances.min()  # so that no weight is negative
@@ -204,7 +204,7 @@ def _combined(pair: tuple[Route, ...], by_block: tuple[Array, ...], blocks: int)
     weights = inverse.sum(axis=0) / inverse.sum()
     error = float(1 / np.sqrt(inverse.sum()))
     if p_value < DISAGREE:  # then neither is as good as it thinks
-        error *= abs(float(norm.isf(0.5 * p_value))) / 2
+        error *= abs(float(distance)) / 2
     joint = np.asarray(sum(w * influence for w, influence in zip(weights, influences, strict=True)), float)
     return _Combined(float(weights @ values), error, p_value, joint)
 

@@ -50,26 +50,10 @@ def find_sigma(fit: SelfTest, snapshots: Snapshots) -> None:
         families = (fit.external_basis_, fit.interaction_basis_)
         settings = (fit.coupling, fit.quadrature, cuts, is_per_direction(fit.sigma))
         found = balance(snapshots, *families, sets, *settings)
-        noise = _bounded(noise_level(found, learnt, guess, fit.quadrature))
+        noise = noise_level(found, learnt, guess, fit.quadrature)
         use_noise(fit, noise, slope_in_variance(fit.moments_, fit.quadrature))
         if not noise.known or (np.abs(np.divide(noise.sigma, guess) - 1) < SETTLED).all():
             break
-
-
-def _bounded(noise: NoiseLevel) -> NoiseLevel:
-    """The same with an error that can be computed with: where it has no end, sigma is as uncertain as it is large.
-
-    Two routes widen the error by how far they are apart, told by a p-value, which underflows where a model is hopeless
-    (no interaction, where particles interact strongly). An infinite error would make normal equations of NaN.
-    """
-    sigma, error = np.atleast_1d(noise.sigma), np.atleast_1d(noise.error)
-    endless = np.isinf(error)
-    if not noise.known or not endless.any():
-        return noise
-    apart = endless[:, None] | endless
-    variances = np.where(apart, np.diag(4 * sigma**4), noise.variances)  # of sigma^2, whose error is 2 sigma error
-    bounded = tuple(np.where(endless, sigma, error).tolist())
-    return replace(noise, error=bounded if isinstance(noise.sigma, tuple) else bounded[0], variances=variances)
 
 
 def use_noise(fit: SelfTest, noise: NoiseLevel, slope: Array) -> None:
