@@ -130,7 +130,7 @@ class _Pull:
     def __init__(self, field: RadialPotential, dim: int) -> None:
         self.field, known = field, getattr(field, "uncertainty", None)
         self.known = known
-        self.edges = np.linspace(*known.explored, GRID + 1) if known is not None else np.zeros(2)
+        self.edges = np.linspace(known.explored[0], known.explored[1], GRID + 1) if known is not None else np.zeros(2)
         self.directions = np.zeros((len(self.edges) - 1, dim))
 
     def of(self, points: Array, weight: float) -> Array:
@@ -174,4 +174,4 @@ def _coarser(times: Array, forces: Array) -> Array:
     """(dim,): about the error of the trapezoidal rule, from what it makes of every second frame."""
     last = 2 * ((len(times) - 1) // 2) + 1
     fine = np.trapezoid(forces[:last], times[:last], axis=0)
-    return (np.trapezoid(forces[:last:2], times[:last:2], axis=0) - fine) / 3
+    return np.asarray(np.trapezoid(forces[:last:2], times[:last:2], axis=0) - fine, float) / 3

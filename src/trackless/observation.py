@@ -151,8 +151,9 @@ class Observation:
             low, high = self.bounds(len(explored.lower)).T
             if not ((explored.positions >= low) & (explored.positions <= high)).all(axis=1).any():
                 there = " x ".join(f"{a:.4g} to {b:.4g}" for a, b in zip(explored.lower, explored.upper, strict=True))
+                asked = " x ".join(f"{a:g} to {b:g}" for a, b in zip(low, high, strict=True))
                 raise InputError(
-                    f"window: no particle is ever inside {' x '.join(f'{a:g} to {b:g}' for a, b in self.window)}, "
+                    f"window: no particle is ever inside {asked}, "
                     f"positions are in {there}; give bounds in the units of the data, or window='auto'"
                 )
             return self
