@@ -54,10 +54,15 @@ class Drift(NamedTuple):
         cannot = (
             "which no V that is radial about its centre explains" if self.explained else "and no V was to explain it"
         )
+        free = (
+            "Use external='free', which learns a drift (or, if a trap pulls them to a place away from their mean "
+            "position, a radial V with center='fit')"
+            if len(self.velocity) > 1
+            else "Take the drift off the positions (or give center=, if a trap pulls them to a place)"
+        )
         return (
             f"ALL PARTICLES DRIFT: their mean position moves by ({numbers}) +- ({errors}) in a unit of time, {cannot}; "
-            "what else was found is wrong by as much. Use external='free', which learns a drift (or, if a trap pulls "
-            "them to a place away from their mean position, a radial V with center='fit')"
+            f"what else was found is wrong by as much. {free}"
         )
 
 

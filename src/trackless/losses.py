@@ -35,10 +35,8 @@ class Losses(NamedTuple):
         if self.share < NOTABLE:
             return ""
         how = "as their number in each frame says" if self.counted else "if nothing but that keeps them apart"
-        lost = (
-            f"about {self.share:.0%} of the particles are not seen because another one is closer than "
-            f"{self.nearest:.4g} ({how})"
-        )
+        about = f"about {self.share:.0%} or more" if self.counted else f"up to about {self.share:.0%}"
+        lost = f"{about} of the particles are not seen because another one is closer than {self.nearest:.4g} ({how})"
         if self.share < MANY:
             return (
                 f"{lost}; what that does to their other pairs and to V is not undone, and is small while they are few"
@@ -54,8 +52,9 @@ def losses(snapshots: Snapshots, seen: Observation) -> Losses | None:
     """Estimate how many particles are lost to a neighbour; None without ``exclude_below``.
 
     Where all particles would be seen otherwise, their number says so: it varies like that of the pairs which are lost,
-    by chance, and its largest value is at most how many there are. Elsewhere pairs below that distance are taken to be
-    as frequent, for their volume, as up to twice of it: too many, if they repel each other.
+    by chance (less in a crowd, so this is low there), and its largest value is at most how many there are. Elsewhere
+    pairs below that distance are taken to be as frequent, for their volume, as up to twice of it: too many, if they
+    repel each other.
 
     Examples
     --------

@@ -153,11 +153,11 @@ class Observation:
         if self.window != "auto":
             low, high = self.bounds(len(explored.lower)).T
             if not ((explored.positions >= low) & (explored.positions <= high)).all(axis=1).any():
-                ends = ((low, high), (explored.lower, explored.upper))
-                asked, there = (" x ".join(f"{a:.4g} to {b:.4g}" for a, b in zip(*pair, strict=True)) for pair in ends)
+                there = " x ".join(f"{a:.4g} to {b:.4g}" for a, b in zip(explored.lower, explored.upper, strict=True))
+                asked = " x ".join(f"{a:g} to {b:g}" for a, b in zip(low, high, strict=True))
                 raise InputError(
-                    f"window: no particle is ever inside {asked}, positions are in {there}; give bounds in the units of "
-                    "the data, or window='auto'"
+                    f"window: no particle is ever inside {asked}, "
+                    f"positions are in {there}; give bounds in the units of the data, or window='auto'"
                 )
             return self
         sides = tuple(zip(explored.lower.tolist(), explored.upper.tolist(), strict=True))

@@ -24,7 +24,7 @@ def test_a_drift_is_measured_with_an_error(dim, runs):
     scores = []
     for seed in range(10):
         found = drift(drifting(velocity, runs=runs, particles=20, duration=3.0, seed=seed), None)
-        assert found.sentence
+        assert ("external='free'" if dim > 1 else "Take the drift off") in found.sentence
         assert found.error == pytest.approx(1 / np.sqrt(runs * 20 * 3.0), rel=0.4)
         scores.append((found.velocity - velocity) / found.error)
     assert 0.5 < np.sqrt(np.mean(np.square(scores))) < 1.5

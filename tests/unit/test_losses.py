@@ -29,7 +29,7 @@ def test_losses_are_counted_where_all_others_are_seen(number):
         lost = 1 - np.mean([len(frame) for run in seen for frame in run]) / number
         found = losses(tl.Snapshots(seen, dt=0.1, box=10.0), tl.Observation(exclude_below=NEAREST))
         assert found.counted
-        assert found.share == pytest.approx(lost, rel=0.35)
+        assert 0.5 * lost < found.share < 1.25 * lost  # in a crowd losses vary less than chance
 
 
 def test_in_a_window_they_are_those_that_chance_would_bring_together():
