@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from trackless.exploration import explore
 from trackless.snapshots import Snapshots
 
 FAR = 50.0  # times as large: more than runs of one experiment differ, less than from seconds to milliseconds
@@ -22,6 +23,7 @@ def unlike(snapshots: Snapshots) -> str:
     >>> unlike(tl.Snapshots(list(data.positions), times=[data.times, 1000 * data.times]))[:62]
     'RUNS ARE HARDLY IN THE SAME UNITS: their intervals differ 1,00'
     """
+    explore(snapshots)  # names positions that nothing can be computed with
     chosen = np.unique(np.linspace(0, snapshots.runs - 1, LOOKED_AT).round().astype(int)).tolist()
     intervals, extents = [], []
     for run in chosen:

@@ -31,7 +31,7 @@ def presence(name: str, factor: float) -> str:
     >>> presence("external potential", 2.77)
     'an external potential is likely, but not decided: odds are 15 to 1 for it (20 to 1 would be clear)'
     >>> presence("interaction", -1.62)
-    'no interaction can be seen, but that is not decided: odds are 5 to 1 against one (20 to 1 would be clear)'
+    'no interaction can be seen, but that is not decided: odds are 5.1 to 1 against one (20 to 1 would be clear)'
     >>> presence("interaction", 0.1)
     'no interaction can be seen, and none is ruled out: odds are even'
     >>> presence("interaction", -4.0)

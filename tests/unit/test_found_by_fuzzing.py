@@ -103,7 +103,8 @@ def test_moments_that_do_not_belong_together(data, change, tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         for member, text in members.items():
             archive.writestr(member, text)
-    with pytest.raises(tl.InputError, match=f"the file is damaged .*{name} is an array of"):
+    dates = array.dtype.kind == "M"  # are refused before anybody asks what they are for
+    with pytest.raises(tl.InputError, match="an array of datetime" if dates else f"damaged .*{name} is an array of"):
         tl.load(path)
 
 

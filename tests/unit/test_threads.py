@@ -77,5 +77,6 @@ def test_progress_is_shown_only_inside_the_block():
         shown = tl.accumulate(data, basis, None)
         tl.simulate(tl.models.reference(), particles=2, runs=2, duration=0.01, step=0.01)
     silent = tl.accumulate(data, basis, None)
-    assert seen == [("accumulating", 1), ("simulating", 1)]
+    assert [description for description, _ in seen] == ["accumulating", "simulating"]
+    assert all(total >= 1 for _, total in seen)
     np.testing.assert_array_equal(shown.quadratic, silent.quadratic)
