@@ -245,8 +245,8 @@ def _late_networks(context: Context, table: str) -> str:
         ours = " / ".join(f"{e:.1f}" for e in late_networks(context)[f"{dt:g}"])
         said.append(f"dt = {dt:g}: {ours} (the paper has {' / '.join(f'{p.mean:g}' for p in theirs if p is not None)})")
     return (
-        "As for the other methods it matters from when on runs are seen. Ours of one set, seen only from "
-        f"t = {LATE:g} on: {', '.join(said)}. The rest has not been measured: the paper's networks stop on the truth."
+        f"What explains the other methods was tried: ours of one set, seen only from t = {LATE:g} on, are "
+        f"{', '.join(said)}. What else differs has not been measured: the paper's networks stop on the truth."
     )
 
 
