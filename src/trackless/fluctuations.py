@@ -106,9 +106,8 @@ def quadratic_variation(found: Balance, fixed: Sigma | None = None) -> tuple[tup
         slopes = np.einsum("s,aq,psab,b->pq", mix, each, sums, first + each @ s)
         amplified = np.linalg.inv(plain - slopes)
     values, errors, influence = looked_at(s, amplified)
-    if (
-        fixed is None
-    ):  # far from the root its tangent says little: whatever explains itself within its errors may be true
+    if fixed is None:
+        # far from the root its tangent says little: whatever explains itself within its errors may be true
         for outwards in (np.geomspace(1, FARTHEST, PLACES), np.geomspace(1, 1 / FARTHEST, PLACES)):
             possible = np.ones(parts, bool)
             for scale in outwards[1:]:
