@@ -15,6 +15,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator
 from numpy.typing import NDArray
 from scipy.ndimage import binary_dilation
 
+from trackless._errors import InputError
 from trackless.exploration import explore, radial_density
 from trackless.mixtures import Kinds, in_words, listed, one_of
 from trackless.potentials import Potential, RadialPotential
@@ -23,6 +24,7 @@ from trackless.uncertainty import cutoff_of
 
 TRUTH = "#1a1a1a"
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d1f")  # told apart in colour blindness
+STYLES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
 DENSITY = "#dedede"
 BELOW: dict[str, Any] = {  # a legend under its axis
     "frameon": False,
@@ -52,7 +54,7 @@ def slope(
     ----------
     axis : matplotlib Axes
     curves : dict
-        Label -> potential.
+        Label -> potential; five at most.
     distances : (Q,)
         Explored distances; they set the range (99.8 % of them) and the shaded density.
     role : "external" or "interaction"
@@ -66,9 +68,12 @@ def slope(
     seen = (grid >= low_seen) & (grid <= high_seen)
     if truth is not None:
         axis.plot(grid, truth.slope(grid), color=TRUTH, lw=5, alpha=0.25, label="truth", solid_capstyle="round")
-    last = list(curves)[-1]
-    several = sum(potential.uncertainty is not None for potential in curves.values()) > 1
-    for color, style, (label, potential) in zip(COLORS, ("-", "--", "-.", ":"), curves.items(), strict=False):
+    if len(curves) > len(STYLES):
+        raise InputError(f"curves: at most {len(STYLES)} can be told apart in one picture, got {len(curves)}")
+    banded = [label for label, potential in curves.items() if potential.uncertainty is not None]
+    last = banded[-1] if banded else list(curves)[-1]
+    several = len(banded) > 1
+    for color, style, (label, potential) in zip(COLORS, STYLES, curves.items(), strict=False):
         values, known = potential.slope(grid), (grid >= distances.min()) & (grid <= distances.max())
         band = potential.band(grid) if potential.uncertainty is not None else None
         if band is not None:

@@ -185,7 +185,7 @@ def cutoff_of(potential: Potential) -> float | None:
     return getattr(known.basis, "cutoff", None) if known is not None else None
 
 
-def with_uncertainty(potential: Potential, uncertainty: Uncertainty) -> Potential:
+def with_uncertainty(potential: Potential, uncertainty: Uncertainty | None) -> Potential:
     """The potential with error bars; it is a new object that nobody else holds, so it may be told afterwards."""
     object.__setattr__(potential, "uncertainty", uncertainty)
     return potential

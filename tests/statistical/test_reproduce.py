@@ -39,9 +39,10 @@ def test_everything_is_on_the_page(results):
         ("Triples never take away what pairs tell of Phi", True),
         ("V and Phi are weakly correlated: c_0 < 1", True),
         ("The bound of lambda_min(A) by Gram matrices", True),
-        ("With Gaussian RBFs least squares oscillates", True),
+        ("Following matched particles is worse than following labels at every interval", True),
         ("For discrete-time data a bias of order dt cannot be removed by refining", True),
         ("Joint coercivity with the constant 1 - c_0", False),
+        ("Networks learn Phi of the singularity model", False),
     ],
 )
 def test_claims(results, claim, holds):

@@ -1,6 +1,7 @@
 """Pictures: what was learnt, and what was not, look different."""
 
 import numpy as np
+import pytest
 from matplotlib.figure import Figure
 
 import trackless as tl
@@ -18,6 +19,13 @@ def test_a_curve_is_faint_where_there_were_no_data():
     assert lines["no data there"].get_linestyle() == ":"
     everywhere = slope(Figure().subplots(), {"learnt": potential}, np.linspace(0.0, 2.0, 500))
     assert "no data there" not in [line.get_label() for line in everywhere.get_lines()]
+
+
+def test_curves_that_could_not_be_told_apart_are_refused():
+    potential = tl.models.reference().interaction
+    curves = {f"fit {k}": potential for k in range(6)}
+    with pytest.raises(tl.InputError, match="at most 5 can be told apart in one picture, got 6"):
+        slope(Figure().subplots(), curves, np.linspace(0.1, 2.0, 50))
 
 
 def test_a_map_is_veiled_where_there_were_hardly_any_data():

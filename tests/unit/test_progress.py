@@ -32,6 +32,14 @@ def test_nested_loops_share_a_display_that_ends_with_the_outer_one(screen):
     assert "inner" in text
 
 
+def test_items_count_by_what_they_cost(screen):
+    bars, seen = Bars(screen), []
+    with _progress.shown_by(bars):
+        for _ in _progress.track("ab", "work", 10.0, [9.0, 1.0]):
+            seen.append(bars._display.tasks[0].completed)
+    assert seen == [0.0, 9.0]
+
+
 def test_a_loop_that_fails_takes_its_bar_away(screen):
     bars = Bars(screen)
 

@@ -1,6 +1,7 @@
 """The paper's numbers, resumable parts, sections and the page."""
 
 import json
+import subprocess
 from dataclasses import replace
 
 import numpy as np
@@ -8,10 +9,11 @@ import pytest
 from matplotlib.figure import Figure
 
 import trackless as tl
-from trackless.reproduce import EXPERIMENTS, page, runner
+from trackless.reproduce import EXPERIMENTS, page, provenance, runner
 from trackless.reproduce.comparison import Cell, Contest, protocol_table
 from trackless.reproduce.pool import METHODS, pool_errors, pool_moments
 from trackless.reproduce.protocol import QUICK, Context, Part, chunks, seed_of
+from trackless.reproduce.provenance import Cost, record
 from trackless.reproduce.published import SOURCES, Published, _rows, published
 from trackless.reproduce.readings import most_likely
 from trackless.reproduce.sample_size import _sets, _together
@@ -164,13 +166,30 @@ def test_means_are_alike_within_standard_errors_not_within_the_scatter_of_sets()
 
 def test_lost_contests_and_shared_work_are_said(tmp_path):
     first = Section("First", counts={"won": (1, 2)}, lost=("Phi of a model (3 against 2 %)",))
-    page.write_section(tmp_path, "boundary", first, page.record(120.0, 120.0, 1.0))
-    page.write_section(tmp_path, "recovery", Section("Second"), page.record(180.0, 60.0, 1.0))
+    page.write_section(tmp_path, "boundary", first, record(120.0, 120.0, 1.0, ["a"]))
+    page.write_section(tmp_path, "recovery", Section("Second"), record(180.0, 60.0, 1.0, ["a", "b"]))
     text = page.write_page(tmp_path).read_text()
     assert "1 of 2 cells (50%)" in text
     assert "The others are Phi of a model (3 against 2 %)." in text
     assert "3.0 minutes (1.0 without what sections above needed, too)" in text
     assert "Computed in 3 minutes" in text
+    assert "commit a and b;" in text
+
+
+def test_what_is_counted_is_said_of_every_table(tmp_path):
+    for name, title, count in (
+        ("boundary", "Edges (Table 4)", (3, 4)),
+        ("recovery", "Sizes (Table 6, Figure 2)", (1, 4)),
+    ):
+        page.write_section(tmp_path, name, Section(title, counts={"agree": count}), record(1.0, 1.0, 1.0, ["a"]))
+    assert "4 of 8 cells (50%)" in (text := page.write_page(tmp_path).read_text())
+    assert "(Table 4: 3 of 4, Table 6: 1 of 4)" in text
+
+
+def test_a_set_on_the_paper_s_steps_is_a_contest_of_its_own():
+    contest = Contest("m", 0.1, "door", "external", Published(1.0, 0.3), "network", np.array([0.8, 1.2]), on_steps=1.5)
+    assert contest.won_on_steps
+    assert not contest._replace(on_steps=1.7).won_on_steps
 
 
 def test_cells_that_differ_have_a_numbered_reason():
@@ -205,7 +224,7 @@ def test_the_page_has_what_was_computed(tmp_path):
     figure.subplots().plot([0, 1])
     claims = (Claim("It works", True, "1 of 1"), Claim("It flies", False, "0 of 1"))
     section = Section("A title", ("A paragraph.",), (table,), {"picture": figure}, claims)
-    page.write_section(tmp_path, "boundary", section, page.record(61.0, 61.0, 1.25))
+    page.write_section(tmp_path, "boundary", section, record(61.0, 61.0, 1.25, ["a"]))
     text = page.write_page(tmp_path).read_text()
     assert (tmp_path / "numbers.csv").read_text() == "a,b\n1,2\n,x\n"
     assert (tmp_path / "picture.png").stat().st_size > 1000
@@ -218,14 +237,14 @@ def test_the_page_has_what_was_computed(tmp_path):
 
 def test_a_quick_look_does_not_touch_the_page_of_a_full_run(tmp_path):
     section = Section("A title", ("A paragraph.",))
-    page.write_section(tmp_path, "boundary", section, page.record(1.0, 1.0, 1.0))
+    page.write_section(tmp_path, "boundary", section, record(1.0, 1.0, 1.0, ["a"]))
     full = page.write_page(tmp_path).read_text()
     assert "10 sets of 2000 runs" in full
     assert "quick look" not in full
     with pytest.raises(tl.InputError, match="holds the page of a full run; give a quick one another --output"):
         runner.open_context(tmp_path, quick=True, resume=True)
     (tmp_path / "quick").mkdir()
-    page.write_section(tmp_path / "quick", "boundary", section, page.record(1.0, 1.0, 1.0, quick=True))
+    page.write_section(tmp_path / "quick", "boundary", section, record(1.0, 1.0, 1.0, ["a"], quick=True))
     quick = page.write_page(tmp_path / "quick").read_text()
     assert f"{QUICK.trials} sets of {QUICK.runs} runs" in quick
     assert "This is a quick look" in quick
@@ -254,6 +273,48 @@ def test_what_is_asked_for_must_exist(tmp_path):
         runner.open_context(tmp_path, quick=True, resume=False)
     assert runner.open_context(tmp_path, quick=True, resume=True).store.has("a")
     runner.open_context(tmp_path, quick=False, resume=False)  # the full run has parts of its own
+
+
+def test_pages_of_others_are_not_written_over(tmp_path):
+    (tmp_path / "README.md").write_text("# My notes\n")
+    with pytest.raises(tl.InputError, match="none of this program's pages and would be written over; give another"):
+        runner.open_context(tmp_path, quick=True, resume=True)
+    assert not (tmp_path / "parts").exists()
+
+
+@pytest.mark.parametrize("text", ['{"x": 3}', "[1]", '{"boundary": {"about"', "\xff"])
+def test_damaged_sections_are_named(tmp_path, text):
+    (tmp_path / "sections.json").write_text(text, encoding="latin-1")
+    with pytest.raises(tl.InputError, match=r"sections\.json is damaged, or not of this program; delete it"):
+        runner.open_context(tmp_path, quick=True, resume=False)
+
+
+def test_a_line_that_was_cut_short_costs_nothing_else(tmp_path):
+    context = Context(QUICK, Store(tmp_path))
+    runner._note(context, "a, b", 2.5)
+    with (tmp_path / runner.DURATIONS).open("a") as file:
+        file.write('"c",1')
+    found = runner._spent(context)
+    assert list(found) == ["a, b"]
+    assert found["a, b"].seconds == 2.5
+    assert Cost.read("1", "x", "a") is None
+
+
+def test_a_commit_is_that_of_this_code_only(tmp_path, monkeypatch):
+    def inside(*_):
+        return tmp_path / "provenance.py"
+
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    monkeypatch.setattr(provenance, "Path", inside)
+    assert provenance.commit.__wrapped__() == "unknown"  # a checkout, but of something else
+
+
+def test_parts_are_announced_when_they_begin(context):
+    running, seen = {"part": ""}, []
+    work = [("first", Part("a", False, lambda: None)), ("first", None)]
+    for _ in runner._named(work, running):
+        seen.append(running["part"])
+    assert seen == ["a", "first: tables and figures"]
 
 
 def test_parts_run_once_and_sections_follow(context, tmp_path):

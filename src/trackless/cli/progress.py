@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import Any
 
 from rich.console import Console
@@ -23,15 +24,17 @@ class Bars:
         self._console = console
         self._display: Any = None
 
-    def __call__(self, items: Iterable[Any], description: Any, total: int) -> Iterator[Any]:
+    def __call__(
+        self, items: Iterable[Any], description: Any, total: float, costs: Sequence[float] | None = None
+    ) -> Iterator[Any]:
         text = description if callable(description) else lambda: description
         display = self._started()
         line = display.add_task(f"{text():>14}", total=total)
         try:
-            for item in items:
+            for item, cost in zip(items, costs or repeat(1.0), strict=False):
                 display.update(line, description=f"{text():>14}")
                 yield item
-                display.advance(line)
+                display.advance(line, cost)
         finally:
             display.remove_task(line)
             if not display.tasks:  # what is printed next must not be above a bar

@@ -30,6 +30,8 @@ Array = NDArray[np.float64]
 COARSE = 0.05  # intervals from which on bias is removed by simulation
 TOO_STIFF = ("smoothness", "singularity")  # models for which that takes ten minutes a set
 DRAWN = 1e-2  # interval whose first trial is drawn
+SECONDS = {"reference": 60, "smoothness": 75, "conditioning": 42, "singularity": 82, "smooth_control": 35}
+"""of a fit with and one without the true functions, about"""
 STEP = 1e-3  # of accurate simulations, which take smaller ones where forces ask for it
 
 
@@ -49,11 +51,43 @@ def best_parts(context: Context, *names: str) -> list[Part]:
             f"{name}, dt = {dt:g}, trial {trial + 1}: ours at its best",
             context.store.has(_key(name, dt, trial)),
             partial(_trial, context, name, dt, trial),
+            SECONDS[name],
         )
         for name in names
         for dt in context.protocol.intervals_of(name)
         for trial in range(context.protocol.best_trials)
     ]
+
+
+def steps_parts(context: Context, *names: str) -> list[Part]:
+    """The same estimators on one set of the paper's runs at each interval; nothing in a quick look."""
+    return [
+        Part(
+            f"{name}, dt = {dt:g}: ours at its best on steps of {context.protocol.step:g}",
+            context.store.has(_steps_key(name, dt)),
+            partial(steps_errors, context, name, dt),
+            SECONDS[name],
+        )
+        for name in names
+        for dt in context.protocol.intervals_of(name)
+        if not context.quick
+    ]
+
+
+def steps_errors(context: Context, name: str, dt: float) -> dict[str, Array]:
+    """Errors in % (2: V and Phi) of both estimators on the first set of the pool, simulated as in the paper."""
+
+    def computed() -> dict[str, Array]:
+        model, metric, protocol = model_of(name), metric_of(context, name), context.protocol
+        seed = seed_of("pool", name, 0)
+        data = simulate(model, runs=protocol.runs, step=protocol.step, observe_every=dt, seed=seed)
+        errors = {"oracle": 100 * np.array(gradient_errors(fit_oracle(model, data, dt), model, metric))}
+        door = np.full(2, np.nan)
+        if dt > protocol.step:
+            door = 100 * np.array(gradient_errors(fit_door(data), model, metric))
+        return errors | {"door": door}
+
+    return context.store.arrays(_steps_key(name, dt), computed)
 
 
 def best_moment_parts(context: Context) -> list[Part]:
@@ -128,6 +162,10 @@ def drawn_fits(context: Context, name: str) -> tuple[SelfTest, SelfTest]:
 
     found = context.store.results(list(keys), computed)
     return found[oracle], found[door]
+
+
+def _steps_key(name: str, dt: float) -> str:
+    return f"best-on-steps-{name}-{dt:g}"
 
 
 def _key(name: str, dt: float, trial: int) -> str:

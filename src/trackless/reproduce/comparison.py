@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trackless.reproduce.best import Best, best_errors, best_parts
+from trackless.reproduce.best import Best, best_errors, best_parts, steps_errors, steps_parts
 from trackless.reproduce.pool import METHODS, pool_errors, score_parts
 from trackless.reproduce.protocol import Context, Part
 from trackless.reproduce.published import AGREES, Published, published
@@ -61,6 +61,14 @@ class Contest(NamedTuple):
     paper: Published
     whose: str
     ours: Array
+    on_steps: float = np.nan
+    """error of one set simulated as in the paper"""
+
+    @property
+    def won_on_steps(self) -> bool:
+        """The same on that set, which scatters as those of ``ours`` do."""
+        spread = self.paper.error(self.ours * np.sqrt(len(self.ours)))
+        return bool(self.on_steps <= self.paper.mean + AGREES * spread)
 
     @property
     def won(self) -> bool:
@@ -78,6 +86,7 @@ def comparison_parts(context: Context, *names: str) -> list[Part]:
     """All that these tables need."""
     return [
         *score_parts(context, *names), *network_parts(context, *names), *best_parts(context, *names),
+        *steps_parts(context, *names),
     ]  # fmt: skip
 
 
@@ -99,6 +108,7 @@ def contests_of(context: Context, table: str, name: str) -> list[Contest]:
     found = []
     for dt in context.protocol.intervals_of(name):
         ours: Best = best_errors(context, name, dt)
+        on_steps = {} if context.quick else steps_errors(context, name, dt)
         for kind, methods, errors in (
             ("oracle", ("self_test", "sinkhorn"), ours.oracle),
             ("door", ("network",), ours.door),
@@ -108,8 +118,21 @@ def contests_of(context: Context, table: str, name: str) -> list[Contest]:
                 known = {m: p for m, p in theirs.items() if p is not None}
                 if known:
                     whose = min(known, key=lambda m, known=known: known[m].mean)
-                    found.append(Contest(name, dt, kind, role, known[whose], whose, errors[:, k]))
+                    one = float(on_steps[kind][k]) if on_steps else np.nan
+                    found.append(Contest(name, dt, kind, role, known[whose], whose, errors[:, k], one))
     return found
+
+
+def contradicts(first: Array, second: Array, factor: float = 1.0) -> bool:
+    """Whether trials speak against ``factor`` times the first being smaller: by two standard errors of the means.
+
+    Examples
+    --------
+    >>> contradicts(np.array([1.0, 1.2]), np.array([1.0, 1.1])), contradicts(np.array([3.0, 3.2]), np.array([1.0, 1.1]))
+    (False, True)
+    """
+    one, other = (each.std(ddof=1) / np.sqrt(len(each)) if len(each) > 1 else 0.0 for each in (factor * first, second))
+    return bool(factor * first.mean() - second.mean() > AGREES * np.hypot(one, other))
 
 
 def protocol_table(name: str, title: str, cells: list[Cell], reasons: Mapping[tuple[str, str], str]) -> Table:
@@ -147,15 +170,18 @@ def contest_table(name: str, title: str, contests: list[Contest], reason: str = 
         rows.append((
             c.model, f"{c.interval:g}", SYMBOLS[c.role], theirs if better else f"**{theirs}**", NAMES[c.kind],
             f"**{ours}**" if better else ours,
-            "" if better else ("within two standard errors" if c.won else "worse"),
+            "" if better else ("within two standard errors" if c.won else "worse"), c.on_steps,
         ))  # fmt: skip
     note = (
         "Errors of the gradients in %; the better mean is bold. Nothing of ours looked at the truth; the paper's "
-        f"networks stop on it. {reason}"
+        "networks stop on it. The last column: the same estimators on one set of runs simulated in the paper's steps, "
+        f"which have errors of their own. {reason}"
     ).rstrip()
     return Table(
-        name, title, ("model", "dt", "of", "paper, best without labels", "ours", "ours at its best", ""), rows, note
-    )
+        name, title,
+        ("model", "dt", "of", "paper, best without labels", "ours", "ours at its best", "", "on the paper's steps"),
+        rows, note,
+    )  # fmt: skip
 
 
 def counts_of(cells: list[Cell], contests: list[Contest]) -> dict[str, tuple[int, int]]:
@@ -166,7 +192,23 @@ def counts_of(cells: list[Cell], contests: list[Contest]) -> dict[str, tuple[int
         "agree": (sum(c.agrees for c in counted), len(counted)),
         "alike": (alike, len(counted)),
         "won": (sum(c.won for c in contests), len(contests)),
+        "steps": (sum(c.won_on_steps for c in contests), len(contests)),
     }
+
+
+def coverage(context: Context, *names: str) -> str:
+    """How much of the explored measure the 95 % bands of tl.fit cover."""
+    found = [
+        best_errors(context, name, dt).covered.mean(axis=0)
+        for name in names
+        for dt in context.protocol.intervals_of(name)
+    ]
+    each = 100 * np.array([pair for pair in found if np.isfinite(pair).all()])
+    (v, phi), (least_v, least_phi) = each.mean(axis=0), each.min(axis=0)
+    return (
+        f"The 95 % bands of `tl.fit` cover V' in {v:.0f} % and Phi' in {phi:.0f} % of the explored measure (least of "
+        f"all intervals{' and models' if len(names) > 1 else ''}: {least_v:.0f} and {least_phi:.0f} %)."
+    )
 
 
 def shares(cells: list[Cell], contests: list[Contest]) -> Iterator[str]:
@@ -196,7 +238,7 @@ def _verdict(cell: Cell, numbers: Mapping[tuple[str, str], int]) -> str:
     if not np.isfinite(cell.off) or cell.agrees:
         return ""
     reason = _reason(cell, numbers)
-    return f"{cell.off:+.1f}" + (f" ({numbers[reason]})" if reason is not None else "")
+    return f"{cell.off:+.3g}" + (f" ({numbers[reason]})" if reason is not None else "")
 
 
 def _reason(cell: Cell, known: Collection[tuple[str, str]]) -> tuple[str, str] | None:

@@ -3,37 +3,37 @@
 from __future__ import annotations
 
 import json
-import os
-import resource
-import subprocess
-import sys
 from dataclasses import asdict
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from trackless import __version__
+from trackless._errors import InputError
 from trackless.files.atomic import replacing
 from trackless.reproduce import EXPERIMENTS
 from trackless.reproduce.protocol import FULL, QUICK
+from trackless.reproduce.provenance import PROTOCOLS
 from trackless.reproduce.sections import Claim, Section
 
-CONTENT = "sections.json"
+CONTENT, PAGE = "sections.json", "README.md"
+NEEDED = {"about", "title", "text", "tables", "figures", "counts", "claims"}
+HEADING = "# The paper's tables and figures, computed again"
 SUMMARIES = {
     "agree": "Under the paper's protocol {number} of {total} cells ({share}) of labeled MLE, Sinkhorn MLE and "
     "self-test least squares are within twice the combined standard deviation (of single trials) of the published "
-    "mean; the others are explained below their tables.",
+    "mean ({each}); of the others it is measured, below their tables, what they hang on.",
     "alike": "That is the scatter of one set of runs. Of the means over all sets {number} of {total} ({share}) are "
     "within two standard errors of each other: small differences of protocol, which the paper leaves open, show there.",
     "won": "At its best ours is better than the paper's best method without labels, or within two standard errors of "
     "it, in {number} of {total} cells ({share}) of Tables 2 and 4: true functions against true functions, `tl.fit` "
     "against networks.{but}",
+    "steps": "There ours has as many runs, but other ones, simulated accurately. Estimated in the same way from a set "
+    "of runs simulated in steps of 1e-4, as the paper's, it is better or within two standard errors in {number} of "
+    "{total} ({share}).",
 }
 """What is counted over all tables, in sentences."""
-INTRODUCTION = """# The paper's tables and figures, computed again
-
+INTRODUCTION = """
 Y. Wei and F. Lu, *Learning interacting particle systems from unlabeled data* (2026). Everything below was simulated,
 fitted and drawn by `trackless reproduce`; only the paper's own numbers were taken from elsewhere (they are in
 `src/trackless/reproduce/published.csv`). Errors are relative L2(rho) errors of gradients in %.
@@ -42,42 +42,24 @@ Three numbers stand beside each other: the **paper's**; **ours under the paper's
 of 1e-4, L-curve, {trials} sets of {runs} runs); and **ours at its best**, which may do anything but look at the truth:
 it is fitted to the same number of runs, simulated accurately, with the cubic rule, without the times that the snapshots
 do not resolve, with bias removed by simulation at coarse intervals (but for the smoothness and the singular model,
-whose forces need steps so small that it would take ten minutes a set), and without a basis through `tl.fit`. Sets at
-its best: {best_trials}, of {runs} runs each.
+whose forces need steps so small that it would take ten minutes a set), and without a basis through `tl.fit`, which is
+told what the paper's networks are told: sigma, and that potentials are radial. Sets at its best: {best_trials}, of
+{runs} runs each. Errors are weighted with the density of 1000 runs at dt = 0.001 (the paper's has 20 000).
 """
 QUICK_LOOK = """**This is a quick look** (`--quick`), with far fewer runs than the paper had: it shows that everything
 works and in which order the methods come, not whether numbers agree, and nothing below is a verdict.
 `trackless reproduce all` computes the real page.
 """
+RULE = (
+    "What the paper says is asked of its own protocol, in all the cells that it is said of: it does not hold where the "
+    "means over the sets contradict it by more than two standard errors. In brackets is what was measured, also "
+    "otherwise."
+)
 HEADS = {
     False: ("It holds:", "It does not hold here:"),
     True: ("So it looks here, too:", "So few runs do not show it:"),
 }
 """Over claims that hold and that do not, on the real page and in a quick look."""
-
-
-def peak_memory() -> float:
-    """The largest memory this process has had, in GB."""
-    unit = 2**30 if sys.platform == "darwin" else 2**20
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
-
-
-def record(seconds: float, own: float, memory: float, quick: bool = False) -> dict[str, Any]:
-    """When, with which code, on what machine, for how long, with how much memory (GB), under which protocol.
-
-    ``own`` seconds were not spent for experiments before it.
-    """
-    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return {
-        "protocol": _PROTOCOLS[quick],
-        "date": date.today().isoformat(),
-        "version": __version__,
-        "commit": _commit(),
-        "machine": f"{os.cpu_count()} cores, {there:.0f} GB",
-        "minutes": round(seconds / 60, 1),
-        "own minutes": round(own / 60, 1),
-        "peak memory": round(memory, 1),
-    }
 
 
 def write_section(folder: Path, name: str, section: Section, about: dict[str, Any]) -> None:
@@ -104,6 +86,13 @@ def write_section(folder: Path, name: str, section: Section, about: dict[str, An
         temporary.write_text(json.dumps(content, indent=1) + "\n")
 
 
+def check_page(folder: Path) -> None:
+    """Refuse, before any work, a folder whose page is not ours: it would be written over."""
+    page = folder / PAGE
+    if not _content(folder) and page.exists() and not page.read_text(errors="replace").startswith(HEADING):
+        raise InputError(f"{page} is none of this program's pages and would be written over; give another --output")
+
+
 def protocol_on(folder: Path) -> str | None:
     """Which protocol the page in a folder was computed with, "quick" or "full"; None where there is no page."""
     return next((_protocol(section) for section in _content(folder).values()), None)
@@ -113,15 +102,16 @@ def write_page(folder: Path) -> Path:
     """The page of all sections that are there."""
     content = _content(folder)
     there = [name for name in EXPERIMENTS if name in content]
-    quick = protocol_on(folder) == _PROTOCOLS[True]
+    quick = protocol_on(folder) == PROTOCOLS[True]
+    claims = [Claim(*claim) for name in there for claim in content[name]["claims"]]
     lines = [
-        INTRODUCTION.format(**asdict(QUICK if quick else FULL)), *([QUICK_LOOK] if quick else []),
+        HEADING, INTRODUCTION.format(**asdict(QUICK if quick else FULL)), *([QUICK_LOOK] if quick else []),
         *_in_short([content[name] for name in there], quick),
-        *_conclusions([Claim(*c) for name in there for c in content[name]["claims"]], HEADS[quick]),
+        *_conclusions(claims, HEADS[quick], () if quick else (RULE, "")),
     ]  # fmt: skip
     for name in there:
         lines += _section(content[name], name)
-    page = folder / "README.md"
+    page = folder / PAGE
     with replacing(page, overwrite=True) as temporary:
         temporary.write_text("\n".join(lines).rstrip() + "\n")
     return page
@@ -137,7 +127,8 @@ def _in_short(sections: list[dict[str, Any]], quick: bool) -> list[str]:
         if counts:
             number, total = np.sum(counts, axis=0).tolist()
             share = f"{number / max(total, 1):.0%}"
-            lines.append(f"- {said.format(number=number, total=total, share=share, but=but)}")
+            each = ", ".join(_count_of(section, kind) for section in sections if kind in section["counts"])
+            lines.append(f"- {said.format(number=number, total=total, share=share, but=but, each=each)}")
     costs = [section["about"] for section in sections]
     minutes = sum(cost.get("own minutes", cost["minutes"]) for cost in costs)  # older pages do not know their own
     memory = max((section["about"]["peak memory"] for section in sections), default=0.0)
@@ -147,8 +138,15 @@ def _in_short(sections: list[dict[str, Any]], quick: bool) -> list[str]:
     return ["## In short", "", *lines, ""]
 
 
-def _conclusions(claims: list[Claim], heads: tuple[str, str]) -> list[str]:
-    lines = ["## What the paper concludes, and whether it is so", ""]
+def _count_of(section: dict[str, Any], kind: str) -> str:
+    """Of one section, by the table that its title names in brackets."""
+    number, total = section["counts"][kind]
+    table = section["title"].partition("(")[2].partition(",")[0].rstrip(")") or section["title"]
+    return f"{table}: {number} of {total}"
+
+
+def _conclusions(claims: list[Claim], heads: tuple[str, str], rule: tuple[str, ...]) -> list[str]:
+    lines = ["## What the paper concludes, and whether it is so", "", *rule]
     for title, chosen in zip(heads, ([c for c in claims if c.holds], [c for c in claims if not c.holds]), strict=True):
         if chosen:
             lines += [title, "", *(f"- {claim.text} ({claim.evidence})" for claim in chosen), ""]
@@ -172,23 +170,18 @@ def _section(content: dict[str, Any], name: str) -> list[str]:
 
 
 def _protocol(section: dict[str, Any]) -> str:
-    return section["about"].get("protocol", _PROTOCOLS[False])  # older pages do not say: only full ones were kept
-
-
-_PROTOCOLS = {True: "quick", False: "full"}
+    return section["about"].get("protocol", PROTOCOLS[False])  # older pages do not say: only full ones were kept
 
 
 def _content(folder: Path) -> dict[str, Any]:
     path = folder / CONTENT
-    return json.loads(path.read_text()) if path.exists() else {}
-
-
-def _commit() -> str:
-    here = Path(__file__).parent
+    if not path.exists():
+        return {}
     try:
-        found = subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"], cwd=here, capture_output=True, text=True, check=True, timeout=10
-        )
-    except (OSError, subprocess.SubprocessError):
-        return "unknown"
-    return found.stdout.strip()
+        content = json.loads(path.read_text())
+        if isinstance(content, dict) and all(section.keys() >= NEEDED for section in content.values()):
+            return content
+    except (OSError, ValueError, AttributeError):  # not text, not JSON, or JSON of something else
+        pass
+    raise InputError(f"{path} is damaged, or not of this program; delete it (--resume then writes it again), or give "
+                     "another --output")  # fmt: skip

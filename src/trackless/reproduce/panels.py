@@ -105,7 +105,12 @@ def late_parts(context: Context) -> list[Part]:
 def exact_parts(context: Context) -> list[Part]:
     """Our estimator of single steps, which has no bias."""
     return [
-        Part(f"single steps of {dt:g}, exactly", context.store.has(f"exact-{dt:g}"), partial(exact_errors, context, dt))
+        Part(
+            f"single steps of {dt:g}, exactly",
+            context.store.has(f"exact-{dt:g}"),
+            partial(exact_errors, context, dt),
+            90,
+        )
         for dt in coarse(context)
     ]
 

@@ -33,6 +33,7 @@ def pool_parts(context: Context, *names: str, start: float = 0.0) -> list[Part]:
             f"{name}, trial {trial + 1}: moments" + (f" from t = {start:g} on" if start else ""),
             context.store.has(*_keys(context, name, trial, start).values()),
             partial(pool_moments, context, name, trial, start),
+            75 if name == "reference" else 14,
         )
         for name in names
         for trial in range(context.protocol.trials)
@@ -61,6 +62,7 @@ def score_parts(context: Context, *names: str, start: float = 0.0) -> list[Part]
         Part(
             part.name, part.done or context.store.has(_score_key(name, trial, start)),
             partial(pool_scores, context, name, trial, start),
+            part.seconds,
         )
         for name in names
         for trial, part in enumerate(pool_parts(context, name, start=start))

@@ -88,6 +88,8 @@ class Part(NamedTuple):
     name: str
     done: bool
     work: Callable[[], Any]
+    seconds: float = 10.0
+    """what it takes, about, of a full run on two cores: for the estimate of the time left"""
 
 
 def model_of(name: str) -> Model:
