@@ -76,7 +76,9 @@ class Comparison:
         return "\n".join(lines)
 
 
-def compare(snapshots: Snapshots, candidates: Mapping[str, Any], folds: int = FOLDS) -> Comparison:
+def compare(
+    snapshots: Snapshots, candidates: Mapping[str, Any], folds: int = FOLDS, nothing: str | None = None
+) -> Comparison:
     """Rank estimators by their loss on held-out runs (time windows, where runs are few).
 
     Parameters
@@ -87,6 +89,8 @@ def compare(snapshots: Snapshots, candidates: Mapping[str, Any], folds: int = FO
         because losses are compared. One pass over the data each for those that reduce to moments.
     folds : int
         The data are cut into so many parts; each is held out once.
+    nothing : str, optional
+        A name for no force at all, which is then ranked with the others.
 
     Returns
     -------
@@ -108,6 +112,18 @@ def compare(snapshots: Snapshots, candidates: Mapping[str, Any], folds: int = FO
     losses = {name: _held_out(snapshots, c, folds) for name, c in _progress.track(items, "comparing", len(items))}
     if len({len(loss.values) for loss in losses.values()}) > 1:  # some were scored fold by fold
         losses = {name: loss.by_fold() for name, loss in losses.items()}
+    if nothing is not None:
+        one = next(iter(losses.values()))
+        losses[nothing] = one._replace(values=np.zeros_like(one.values))  # its loss is 0
+    return _ranked(losses)
+
+
+def ranked(losses: Mapping[str, Array]) -> Comparison:
+    """Candidates by name, with the loss of each on the same parts of held-out data (parts,)."""
+    return _ranked({name: _Losses(values, np.arange(len(values))) for name, values in losses.items()})
+
+
+def _ranked(losses: Mapping[str, _Losses]) -> Comparison:
     order = sorted(losses, key=lambda name: losses[name].values.mean())
     differences = [losses[name].less(losses[order[0]]) for name in order]
     return Comparison(

@@ -306,15 +306,15 @@ class Moments:
         return replace(stronger, coupling=coupling)
 
     def transformed(
-        self, external: tuple[Basis, Array] | None = None, interaction: tuple[Basis, Array] | None = None
+        self, external: tuple[Basis | None, Array] | None = None, interaction: tuple[Basis | None, Array] | None = None
     ) -> Moments:
         """Moments of families that are combinations of this one's functions.
 
         Parameters
         ----------
         external, interaction : (basis, matrix), optional
-            The new basis and the matrix (K_old, K_new) with its functions in terms of the old ones. What is left
-            out stays as it is.
+            The new basis and the matrix (K_old, K_new) with its functions in terms of the old ones; None and a matrix
+            without columns take a potential away. What is left out stays as it is.
         """
         parts, bases = [], []
         sizes = (self.external_size, self.size - self.external_size)

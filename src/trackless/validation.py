@@ -1,7 +1,7 @@
 """validate: does a fit hold on data that it has not seen? Three questions, asked without a truth.
 
-Is it better than leaving a potential out, or adding one that it lacks (held-out loss)? Do energies change and fluctuate
-as it says (residual test)?
+Is it better than no force, than leaving a potential out, or adding one that it lacks (:mod:`trackless.alternatives`)?
+Do energies change and fluctuate as it says (residual test)?
 Does it predict what comes next (:mod:`trackless.prediction`)?
 """
 
@@ -14,33 +14,25 @@ import numpy as np
 from sklearn.base import clone
 
 from trackless._errors import InputError
+from trackless.alternatives import ADDED, ERRORS, FIT, NO_FORCE, WITHOUT, alternatives
 from trackless.belonging import check_belongs
-from trackless.choices import Choices, centers_of, pairs_that_meet
-from trackless.comparison import Comparison, compare
+from trackless.comparison import Comparison
 from trackless.estimators.self_test import SelfTest
-from trackless.fitting import PART
 from trackless.futures import NO_SIGMA
 from trackless.goodness import ResidualTest
 from trackless.pieces import usual_length
 from trackless.prediction import REPLICATES, Prediction, predict
 from trackless.snapshots import Snapshots
-from trackless.space import half_box
 
 HELD_OUT = 0.3  # part of the data, where the fit has seen all of them
 FEWEST_RUNS = 5  # with fewer the end of every run is held out, not some of the runs
-FEWEST_TIMES = 5  # of a run, of which every second says something of the errors of integrals
-LOOKED_AT = 8_000  # snapshots on which potentials are left out, or added
 WORK = 2e10  # forces that are computed at most for predictions: about a minute, and the same numbers on every machine
-ERRORS = 3.0  # standard errors by which a fit with one more potential must be better
 AS_IT_IS = {
     True: "these are the data that the fit was made from, NOT HELD OUT: p-values are too good",
     False: "the fit was tested as it is, on data that it has not seen",
     None: "the fit was tested as it is; whether it was made from these data is not known (it is one of moments, or an "
     "old file); if it was, p-values are too good",
 }
-WITHOUT = {"interaction": "no interaction", "external": "no external potential"}
-LEFT_OUT = {name: f"leaving out the {name.removeprefix('no ')}" for name in WITHOUT.values()}
-ADDED = {"interaction": "an interaction", "external": "an external potential"}
 UNASKED = "nothing could be asked of this fit, so that nothing is known for or against it"
 EVERYTHING = ("held-out loss", "the balance of energies", "fluctuations of energies", "prediction")
 HELD_OUT_LOSS, *_, PREDICTION = EVERYTHING
@@ -56,7 +48,7 @@ class Validation:
     Attributes
     ----------
     comparison : Comparison or None
-        Held-out loss of the fit, and of fits without one of its potentials, or with one that it lacks.
+        Held-out loss of the fit, of fits without one of its potentials, or with one that it lacks, and of no force.
     residual_test : ResidualTest or None
         On the held-out part.
     predictive : Prediction or None
@@ -84,14 +76,16 @@ class Validation:
         move as the fit says must have been asked by their fluctuations, or by prediction.
         """
         tests = [test.passed for test in (self.own_test, self.residual_test, self.predictive) if test is not None]
-        if not all(tests) or self.better_without or self.better_with:
+        if not all(tests) or self.better_without or self.better_with or self.worse_than_nothing:
             return False
+        if self.comparison is not None and HELD_OUT_LOSS not in self.asked:
+            return None  # wide bands predict everything
         return True if self.asked & MOTION else None
 
     @property
     def asked(self) -> frozenset[str]:
         """What was asked and could have failed."""
-        found = {HELD_OUT_LOSS} if self.comparison is not None else set()
+        found = {HELD_OUT_LOSS} if self.comparison is not None and self.told_from_nothing else set()
         if self.residual_test is not None:
             powers = self.residual_test.asked
             found |= {what for what, able in powers.items() if able and (self.sigma_known or what not in MOTION)}
@@ -111,14 +105,25 @@ class Validation:
         """Potentials that the fit would clearly be better without."""
         found = self.comparison
         names = [] if found is None else [name for name in found.names if name in WITHOUT.values()]
-        return [name for name in names if found is not None and found.clearly(name, "the fit")]
+        return [name for name in names if found is not None and found.clearly(name, FIT)]
+
+    @property
+    def told_from_nothing(self) -> bool:
+        """Whether the data can tell the fit from no force at all."""
+        found = self.comparison
+        return found is not None and (found.clearly(FIT, NO_FORCE) or found.clearly(NO_FORCE, FIT))
+
+    @property
+    def worse_than_nothing(self) -> bool:
+        """Whether no force at all would clearly be better than the fit."""
+        return self.comparison is not None and self.comparison.clearly(NO_FORCE, FIT)
 
     @property
     def better_with(self) -> list[str]:
         """Potentials that the fit lacks, and would clearly be better with."""
         found = self.comparison
         names = [] if found is None else [name for name in found.names if name in ADDED.values()]
-        return [name for name in names if found is not None and found.clearly(name, "the fit", ERRORS)]
+        return [name for name in names if found is not None and found.clearly(name, FIT, ERRORS)]
 
     def __str__(self) -> str:
         return "\n".join(self.sentences)
@@ -162,6 +167,8 @@ def validate(
     (True, 'the fit')
     """
     check_belongs(fitted, snapshots, "validate")
+    if usual_length(snapshots) < 2:
+        raise InputError("validate: runs have a single snapshot, in which nothing moves; at least two are needed")
     snapshots, seen = known_again(fitted, snapshots)
     part = (HELD_OUT if seen else 0.0) if held_out == "auto" else float(held_out)
     if not 0 <= part < 1:
@@ -173,7 +180,7 @@ def validate(
         tested, test, said = fitted, snapshots, AS_IT_IS[seen]
     sentences = [said]
     own = _own_test(fitted, sentences)
-    comparison = _compared(fitted, snapshots, sentences)
+    comparison = alternatives(fitted, snapshots, tested is fitted and not seen, sentences)
     residual = _residuals(tested, test, seen, sentences)
     known = _sigma_known(fitted) and _sigma_known(tested)
     predictive = _predicted(fitted, tested, test, replicates, seed, sentences)
@@ -229,88 +236,6 @@ def _held_out(snapshots: Snapshots, part: float) -> tuple[Snapshots, Snapshots, 
     cut = float(np.median([t[0] + (1 - part) * (t[-1] - t[0]) for t in times]))
     rest, test = snapshots.between(-np.inf, cut), snapshots.between(cut, np.inf)
     return rest, test, f"an estimator with the same settings, fitted up to t = {cut:.4g}, tested on what came later"
-
-
-def _compared(fitted: Any, snapshots: Snapshots, sentences: list[str]) -> Comparison | None:
-    """Held-out losses of the fit, and of fits without one of its potentials or with one that it lacks."""
-    if not isinstance(fitted, SelfTest) or fitted.dynamics == "discrete" or not fitted.moments_.observation.complete:
-        sentences.append("held-out loss: not asked of this kind of fit")
-        return None
-    part = snapshots[: max(1, LOOKED_AT // usual_length(snapshots))]
-    if fitted.resolution_ is not None and fitted.resolution_.left_out:
-        part = part.between(fitted.resolution_.start, np.inf)
-    settings: dict[str, Any] = {"sigma": fitted.sigma_, "debias": False, "resolve": None}
-    candidates = {"the fit": _unfitted(fitted).set_params(**settings)}
-    lacking = [role for role in WITHOUT if getattr(fitted, f"{role}_") is None]
-    if lacking:
-        sentences.append("held-out loss: there is only one potential, which cannot be left out")
-    for role in () if lacking else WITHOUT:
-        candidates[WITHOUT[role]] = _unfitted(fitted).set_params(**settings, **{role: None})
-    try:
-        for role in lacking:
-            family = _missing(role, fitted, part)
-            changed = {role: family, "regularization": "evidence"}
-            candidates[ADDED[role]] = _unfitted(fitted).set_params(**settings | changed)
-        found = _with_integrals(compare(part, candidates), part, candidates)
-    except InputError as error:
-        sentences.append(f"held-out loss: {error}")
-        return None
-    place = {name: k for k, name in enumerate(found.names)}
-    for name in candidates:
-        if name != "the fit":
-            gap = found.scores[place["the fit"]] - found.scores[place[name]]
-            error = max(found.errors[place[name]], found.errors[place["the fit"]])
-            sentences.append((_said if name in WITHOUT.values() else _said_of_added)(name, gap, error, found))
-    return found
-
-
-def _missing(role: str, fitted: SelfTest, part: Snapshots) -> Any:
-    """The family that a potential which a fit lacks would have, as :func:`trackless.fit` would take it."""
-    if role == "external" and part.box is not None:
-        raise InputError("an external potential was not tried (in a periodic box one about a centre ends in a kink)")
-    if role == "interaction" and all(int(part.counts_of(m).max()) < 2 for m in range(part.runs)):
-        raise InputError("an interaction was not tried (there is never more than one particle)")
-    cutoff = None if part.box is None else half_box(part.box)
-    choices = Choices("radial", "radial", centers_of(part, "auto"), cutoff, None, pairs_that_meet(part, []))
-    return choices.of("radial", "radial")[role == "interaction"]
-
-
-def _said_of_added(name: str, gap: float, error: float, found: Comparison) -> str:
-    if found.clearly(name, "the fit", ERRORS):
-        better = f"by {-gap:.3g} +- {error:.2g}"
-        return f"HELD-OUT LOSS: {name.upper()} WOULD PREDICT BETTER, which the fit was made without ({better}); add it"
-    how = "worse" if gap > 0 else "better, but not clearly so"
-    return f"held-out loss: adding {name} would make it {how} (by {abs(gap):.3g} +- {error:.2g})"
-
-
-def _said(name: str, gap: float, error: float, found: Comparison) -> str:
-    without, size = LEFT_OUT[name], f"by {abs(gap):.3g} +- {error:.2g}"
-    if found.clearly("the fit", name) and gap < PART * abs(found.scores[found.names.index("the fit")]):
-        return (
-            f"held-out loss: {without} makes it so little worse ({size}) that the other potential may stand in for it"
-        )
-    if found.clearly("the fit", name):
-        return f"held-out loss: {without} makes it clearly worse ({size})"
-    if found.clearly(name, "the fit"):
-        return f"HELD-OUT LOSS: {without.upper()} MAKES IT BETTER ({size}); leave that potential out"
-    return f"held-out loss: {without} makes it {'worse' if gap > 0 else 'better'}, but not clearly so ({size})"
-
-
-def _with_integrals(found: Comparison, part: Snapshots, candidates: dict[str, Any]) -> Comparison:
-    """The same with errors that know how wrong integrals over time are: all blocks share what coarse intervals do.
-
-    What scatters between blocks cannot show it, and a potential that is not there is fitted to it. As for sigma, no
-    order of the rule is relied on: a gap is as uncertain as it changes where every second snapshot is left out.
-    """
-    if usual_length(part) < FEWEST_TIMES:
-        return found
-    coarser = compare(part.every(2), candidates)
-    scores = dict(zip(coarser.names, coarser.scores, strict=True))
-    errors = [
-        float(np.hypot(error, behind - (scores[found.best] - scores[name])))
-        for name, behind, error in zip(found.names, found.behind, found.errors, strict=True)
-    ]
-    return replace(found, errors=tuple(errors))
 
 
 def _residuals(tested: Any, test: Snapshots, seen: bool | None, sentences: list[str]) -> ResidualTest | None:

@@ -67,6 +67,42 @@ def test_wrong_noise_and_missing_potentials_are_found():
     assert any("only one potential" in sentence for sentence in lonely.sentences)
 
 
+def test_a_fit_that_follows_noise_is_worse_than_no_force():
+    """Scored itself, not an estimator with its settings; where its own data cannot tell, nothing is said to hold."""
+    few = tl.simulate(MODEL, runs=20, step=1e-3, duration=0.2, seed=2)
+    other = tl.simulate(MODEL, runs=300, step=1e-3, duration=0.2, seed=999)
+    noisy = tl.SelfTest(tl.RadialSplines(12), tl.RadialSplines(60), sigma=1.0, regularization=1e-8).fit(few)
+    checked = tl.validate(noisy, other, **FAST)
+    assert checked.passed is False
+    assert checked.worse_than_nothing
+    assert any("THE FIT DOES WORSE THAN NO FORCE AT ALL" in sentence for sentence in checked.sentences)
+    scores = dict(zip(checked.comparison.names, checked.comparison.scores, strict=True))
+    assert scores["no force"] == 0.0
+    assert scores["the fit"] == pytest.approx(noisy.score(other), rel=1e-6)
+    again = tl.validate(noisy, few, **FAST)
+    assert again.passed is None
+    assert "held-out loss" not in again.asked
+    assert any("cannot tell the fit from no force at all" in sentence for sentence in again.sentences)
+
+
+def test_alternatives_of_a_fit_are_those_of_its_own_data(fitted):
+    other = tl.simulate(MODEL, runs=30, step=1e-3, seed=2)
+    scores = tl.validate(fitted, other, **FAST).comparison
+    alone = tl.SelfTest(MODEL.external_basis, None, sigma=1.0, quadrature="auto").fit(DATA)
+    found = dict(zip(scores.names, scores.scores, strict=True))
+    assert found["no interaction"] == pytest.approx(alone.score(other), rel=1e-6)
+    assert scores.best == "the fit"
+
+
+def test_snapshots_that_say_nothing_of_motion_are_refused(fitted):
+    with pytest.raises(tl.InputError, match="validate: runs have a single snapshot, in which nothing moves"):
+        tl.validate(fitted, DATA.between(0.0, 0.0))
+    pair = tl.simulate(MODEL, runs=150, step=1e-3, observe_every=1.0, seed=21)
+    with pytest.raises(tl.InputError, match=r"runs of 3 snapshots at least, .* these have 2"):
+        fitted.residual_test(pair, other=True)
+    assert "snapshots at least" in str(tl.validate(fitted, pair, **FAST))
+
+
 def test_few_runs_are_held_out_in_time():
     long = tl.simulate(MODEL, runs=2, duration=6.0, step=1e-3, observe_every=2e-2, seed=3)
     checked = tl.validate(settings().fit(long), long, **FAST)

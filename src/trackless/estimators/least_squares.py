@@ -186,14 +186,14 @@ class LeastSquares(Saving, ABC):
             )
         if X.dim != self.moments_.dim:
             raise InputError(f"score: fitted in {self.moments_.dim} dimensions, the data have {X.dim}")
-        moments = self._moments_to_score(X) if isinstance(X, Snapshots) else X
+        moments = self.moments_to_score(X) if isinstance(X, Snapshots) else X
         for name, basis in (("external", self.external_basis_), ("interaction", self.interaction_basis_)):
             there = getattr(moments, name)
             if basis is not None and there is not None and basis.species != there.species:
                 raise InputError(f"score: fitted for the species {basis.species}, the moments are of {there.species}")
         return -self._equations(moments).loss(self.coef_)
 
-    def _moments_to_score(self, snapshots: Snapshots) -> Moments:
+    def moments_to_score(self, snapshots: Snapshots) -> Moments:
         return self._accumulate(snapshots, self.external_basis_, self.interaction_basis_)
 
     def moments_for(self, snapshots: Snapshots, blocks: int) -> Moments:

@@ -18,6 +18,7 @@ from trackless.intensity import is_per_direction, single_sigma, typical_sigma
 from trackless.moments import Moments
 from trackless.noise import NoiseLevel, affine, noise_level, noise_of_steps, slope_in_variance
 from trackless.noise_of_waves import noise_of_waves, seen_by_waves
+from trackless.pieces import usual_length
 from trackless.residuals import Adjustment
 from trackless.response import ManyTests
 from trackless.snapshots import Snapshots
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 SIGMA_ROUNDS = 3
+FEWEST_TIMES = 3  # of a run: integrals over every snapshot and over every second one can be compared
 SETTLED = 0.03  # a relative change of sigma that does not change what the data say of it
 SAME_SIGMA = 1e-3
 NEWTON = 12  # steps at most
@@ -177,6 +179,11 @@ def tested(fit: SelfTest, snapshots: Snapshots, other: bool) -> ResidualTest:
         raise InputError(
             f"residual_test: the fit is of {cuts[-1]} runs, these data have {snapshots.runs}; if they are not "
             "those of the fit, say other=True"
+        )
+    if other and fit.dynamics == "continuous" and usual_length(snapshots) < FEWEST_TIMES:
+        raise InputError(
+            f"residual_test: other data need runs of {FEWEST_TIMES} snapshots at least, which show how wrong integrals "
+            f"over time are; these have {usual_length(snapshots)}"
         )
     blocks = None if other else cuts
     if fit.dynamics == "discrete":

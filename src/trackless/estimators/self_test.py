@@ -278,8 +278,8 @@ class SelfTest(LeastSquares):
                 "loss to compare"
             )
 
-    def _moments_to_score(self, snapshots: Snapshots) -> Moments:
-        moments = super()._moments_to_score(snapshots)
+    def moments_to_score(self, snapshots: Snapshots) -> Moments:
+        moments = super().moments_to_score(snapshots)
         if self.moments_.dynamics == "continuous":
             return moments
         steps = Transitions(snapshots, moments, single_sigma(self._sigma(), "dynamics='discrete'"))
