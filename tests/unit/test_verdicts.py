@@ -1,5 +1,6 @@
 """What is said of a fit: whether a potential is there, what a validation could ask, and that both agree."""
 
+import dataclasses
 import types
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 import trackless as tl
 from trackless.cli.common import verdict_of
+from trackless.goodness import ResidualTest
 from trackless.presence import EVEN, STRONG, leans_towards, presence
 from trackless.reporting.verdict import verdict
 from trackless.validation import MOTION, Validation, validate
@@ -108,3 +110,12 @@ def test_the_held_out_loss_knows_what_integrals_over_time_do(there):
     factor = fitted.findings_.log_bayes_factors[0]
     assert (factor > STRONG) == there
     assert np.isfinite(factor)
+
+
+def test_a_test_without_power_is_no_word_for_a_fit():
+    fit = types.SimpleNamespace(external_=MODEL.external, interaction_=MODEL.interaction, sigma_=1.0)
+    known = ResidualTest(0.5, 0.5, 0.5, 1.0, 10.0, 12.0, 12, 1.0, 0.02, "nothing", spread=5.0)
+    blind = dataclasses.replace(known, variation_error=3.0)
+    assert verdict(fit, known, None, None).passed == [known.sentence]
+    assert verdict(fit, blind, None, None).passed == []
+    assert verdict(fit, blind, None, None).untested == [blind.sentence]

@@ -69,12 +69,15 @@ def verdict(fitted: Any, test: ResidualTest | None, known: Identifiability | Non
         *_of_bands(fitted),
     ]
     warnings += [*_of_evidence(fitted), *_of_trade_off(known)]
-    passed = [test.sentence] if test is not None and test.passed and any(test.asked.values()) else []
+    told = [test.sentence] if test is not None and test.passed else []
+    passed = told if test is not None and all(test.asked.values()) else []
     if validation is not None and validation.passed:
         asked = getattr(validation, "summary", "")
         asked = f" ({asked})" if asked else ""
         passed.append(f"a validation found nothing against it{asked}: {validation.sentences[0]} (more of it below)")
     untested = list(validation.sentences) if validation is not None and validation.passed is None else []
+    if not passed and not untested:  # a test that could not have failed in all it asks is no word for a fit
+        untested = told
     return Verdict(warnings, passed, untested)
 
 
