@@ -243,7 +243,7 @@ def _fitted(
     sentences += [found.sentence for found in told if found is not None and found.sentence]
     if test is None and noisy:
         sentences.append(f"the residual test was left out: {fitted.untested_because(used)}")
-    factors = _factors(fitted, sentences)
+    factors = _factors(fitted, sentences, resolution is None or (resolution.known and not resolution.coarse))
     if fitted.interaction_ is not None and exclude_below is None and not (used.constant_count and window is None):
         expected = prospect(used, explore(used), spacing(used))  # particles that were detected, not simulated
         sentences += [expected.hole] if expected is not None and expected.hole else []
@@ -361,7 +361,7 @@ def _part(snapshots: Snapshots) -> Snapshots:
     return snapshots[: max(1, LOOKED_AT // usual_length(snapshots))]
 
 
-def _factors(fitted: SelfTest, sentences: list[str]) -> tuple[Any, Any]:
+def _factors(fitted: SelfTest, sentences: list[str], resolved: bool) -> tuple[Any, Any]:
     """Whether each potential is seen at all."""
     families = (fitted.external_basis_, fitted.interaction_basis_)
     units, known = fitted._units(fitted.moments_), fitted.posterior_
@@ -371,7 +371,7 @@ def _factors(fitted: SelfTest, sentences: list[str]) -> tuple[Any, Any]:
     for member in members_of(families):
         factor = log_bayes_factor(units, families, known, member.role, member.kinds)
         factors[member.role].append(factor)
-        sentences.append(_seen(member, factor))
+        sentences.append(_seen(member, factor, resolved))
     every = factors[0] + factors[1]
     if len(every) > 1 and max(every) < STRONG and log_bayes_factor_of_all(units, known) >= STRONG:
         sentences.append(
@@ -383,8 +383,8 @@ def _factors(fitted: SelfTest, sentences: list[str]) -> tuple[Any, Any]:
     return found[0], found[1]
 
 
-def _seen(member: Member, factor: float) -> str:
+def _seen(member: Member, factor: float, resolved: bool) -> str:
     name = ("external potential", "interaction")[member.role]
     if member.kinds:
         name += f" {('for', 'of')[member.role]} {in_words(member.kinds)}"
-    return presence(name, factor)
+    return presence(name, factor, resolved)

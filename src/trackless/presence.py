@@ -13,7 +13,7 @@ EVEN = 0.4  # below, odds (of 1.5 to 1) lean to neither side
 OVERWHELMING = 100 * np.log(10)  # no reader needs more digits
 
 
-def presence(name: str, factor: float) -> str:
+def presence(name: str, factor: float, resolved: bool = True) -> str:
     """What a log Bayes factor for a potential against none says, in words.
 
     Parameters
@@ -21,6 +21,8 @@ def presence(name: str, factor: float) -> str:
     name : str
         "interaction" or "external potential", and of which kinds.
     factor : float
+    resolved : bool
+        Whether the snapshots are known to be close enough in time.
 
     Examples
     --------
@@ -48,6 +50,11 @@ def presence(name: str, factor: float) -> str:
         return f"no {name} can be seen, and none is ruled out: odds are even"
     if factor > -STRONG:
         return f"no {name} can be seen, but that is not decided: odds are {_odds(factor)} to 1 against one {clear}"
+    if not resolved:  # what integrals over coarse intervals get wrong may look like the absence of a potential
+        return (
+            f"no {name} can be seen, but that is not decided: odds are {_odds(factor)} to 1 against one, if the "
+            "snapshots are close enough in time, which is not known"
+        )
     return f"no {name} is needed: odds are {_odds(factor)} to 1 against one"
 
 

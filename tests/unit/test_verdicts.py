@@ -23,6 +23,9 @@ def test_a_potential_is_there_or_not_or_not_decided(factor):
     assert ("is needed" in said) == (factor <= -STRONG)
     assert ("likely" in said) == (EVEN < factor < STRONG) == leans_towards(factor)
     assert "10^1737" not in said
+    unresolved = presence("interaction", factor, resolved=False)
+    assert "is needed" not in unresolved  # coarse integrals may hide a potential
+    assert (unresolved == said) == (factor > -STRONG)
 
 
 def test_odds_for_a_potential_are_no_warning_that_it_is_not_there():
