@@ -21,6 +21,20 @@ def test_a_curve_is_faint_where_there_were_no_data():
     assert "no data there" not in [line.get_label() for line in everywhere.get_lines()]
 
 
+def test_on_a_line_the_data_do_not_seem_to_thin_out_at_distance_0():
+    potential = tl.models.reference().interaction
+    distances = np.abs(np.random.default_rng(0).normal(size=20000))
+    heights = []
+    for dim in (1, 2):
+        axis = slope(Figure().subplots(), {"learnt": potential}, distances, dim=dim)
+        hill = axis.collections[-1].get_paths()[0].vertices
+        bottom = axis.get_ylim()[0]
+        height = hill[:, 1] - bottom
+        heights.append(height[hill[:, 0] < 0.01].max() / height.max())
+    assert heights[0] > 0.97
+    assert heights[1] < 0.7
+
+
 def test_curves_that_could_not_be_told_apart_are_refused():
     potential = tl.models.reference().interaction
     curves = {f"fit {k}": potential for k in range(6)}

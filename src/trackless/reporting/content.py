@@ -15,6 +15,7 @@ from trackless.mixtures import listed
 from trackless.prediction import Curve, Prediction, observed_curves, predict
 from trackless.reporting.animation import animated
 from trackless.reporting.curves import plain, potentials_of
+from trackless.reporting.reach import outside
 from trackless.reporting.settings import code_of, facts_about, settings_of, software
 from trackless.reporting.verdict import residual_test, verdict
 from trackless.snapshots import Snapshots
@@ -68,7 +69,11 @@ def collect(
     explored = Exploration(snapshots)
     known = fitted.identifiability() if hasattr(fitted, "identifiability") else None
     test = residual_test(fitted, snapshots, seen)
-    judged = verdict(fitted, test, known, validation)
+    beyond = outside(fitted, explored) if seen is not True else []
+    judged = verdict(fitted, test, known, validation, [one for one in beyond if one is not None])
+    potentials = potentials_of(fitted, explored)
+    for one, own in zip(potentials, beyond, strict=False):
+        one["outside"] = own.sentence if own is not None else ""
     predictive = getattr(validation, "predictive", None)
     told = list(validation.sentences) if validation is not None else []
     if predictive is not None:
@@ -87,7 +92,7 @@ def collect(
         "facts": facts_about(fitted, snapshots, test),
         "coupling": getattr(fitted, "coupling", "mean"),
         "learnt": [bool(listed(fitted.external_)), bool(listed(fitted.interaction_))],
-        "potentials": potentials_of(fitted, explored),
+        "potentials": potentials,
         "comparisons": comparisons,
         "comparison_sentences": told,
         "p_values": _p_values(predictive),

@@ -20,6 +20,10 @@ def potential(one: dict[str, Any]) -> str:
     return _radial(one) if one["form"] == "radial" else _map(one)
 
 
+def _unseen(one: dict[str, Any]) -> str:
+    return f'<p class="note">{sentence(one["outside"])}</p>' if one["outside"] else ""
+
+
 def _name(one: dict[str, Any]) -> str:
     return f"{text(one['title'])} <var>{one['letter']}</var>"
 
@@ -35,7 +39,7 @@ def _radial(one: dict[str, Any]) -> str:
     label = f"{one['title']}, {one['letter']}, against the distance, from {low:.3g} to {high:.3g}"
     slider = _slider(f"Read {one['title']} at a distance", len(one["columns"]["r"]))
     return _card(
-        one["id"], one["role"], _name(one) + place, legend, label, slider, _table(one),
+        one["id"], one["role"], _name(one) + place, legend, label, slider, _table(one), _unseen(one),
     )  # fmt: skip
 
 
@@ -45,7 +49,7 @@ def _map(one: dict[str, Any]) -> str:
     sliders = _slider(f"Read {one['title']} at x1", len(one["x"]), "x₁") + _slider(
         f"Read {one['title']} at x2", len(one["y"]), "x₂"
     )
-    return _card(one["id"], f"{one['role']} map", _name(one), legend, label, sliders, _grid_table(one))
+    return _card(one["id"], f"{one['role']} map", _name(one), legend, label, sliders, _grid_table(one), _unseen(one))
 
 
 def comparison(one: dict[str, Any], number: int) -> str:
@@ -66,7 +70,7 @@ def comparison(one: dict[str, Any], number: int) -> str:
     return _card(f"comparison-{number}", "predicted", text(one["label"]), legend, label, slider, table)
 
 
-def _card(name: str, classes: str, title: str, legend: str, label: str, slider: str, table: str) -> str:
+def _card(name: str, classes: str, title: str, legend: str, label: str, slider: str, table: str, note: str = "") -> str:
     return f"""
 <figure class="card {classes}" id="{name}">
 <figcaption><h3>{title}</h3>
@@ -75,7 +79,7 @@ def _card(name: str, classes: str, title: str, legend: str, label: str, slider: 
 <p class="readout">&nbsp;</p>
 <div class="plot" role="img" aria-label="{text(label)}"></div>
 {slider}
-<ul class="legend">{legend}</ul>
+<ul class="legend">{legend}</ul>{note}
 <details><summary>Table of values</summary><div class="scroll" tabindex="0">{table}</div></details>
 </figure>"""
 
