@@ -20,6 +20,7 @@ DIGITS = 6  # significant ones, of everything that is written
 CORE = (0.01, 0.99)  # quantiles of distances: what lies between sets the scale, because few data are outside
 ELLIPSE = 0.99  # part of the sample that an ellipse of explored places holds
 LETTERS = {"external": "V", "interaction": "Φ"}
+AXES = {"external": ["x₁", "x₂"], "interaction": ["z₁", "z₂"]}  # places; displacements of pairs
 ROLES = {"external": "External potential", "interaction": "Interaction"}
 
 
@@ -83,7 +84,8 @@ def _numbers(potential: Potential, explored: Exploration, role: str, reached: An
     if dim != 2:
         sentence = f"It is not radial, and in {dim} dimensions there is no picture of it; its values are in the fit."
         return {"form": "none", "sentence": sentence}
-    return _map(potential, explored.positions if role == "external" else explored.displacements, reached)
+    sample = explored.positions if role == "external" else explored.displacements
+    return {"axes": AXES[role]} | _map(potential, sample, reached)
 
 
 def _radial(potential: RadialPotential, distances: Array, reached: Any, dim: int) -> dict[str, Any]:

@@ -44,10 +44,11 @@ def _radial(one: dict[str, Any]) -> str:
 
 
 def _map(one: dict[str, Any]) -> str:
-    legend = '<li class="key">value</li><li class="veil">pale: hardly any data</li>'
+    legend = '<li class="key">size of the slope</li><li class="veil">pale: hardly any data</li>'
     label = f"{one['title']}, {one['letter']}, as a map of the plane"
-    sliders = _slider(f"Read {one['title']} at x1", len(one["x"]), "x₁") + _slider(
-        f"Read {one['title']} at x2", len(one["y"]), "x₂"
+    sliders = "".join(
+        _slider(f"Read {one['title']} at {name}", len(one[axis]), name)
+        for axis, name in zip("xy", one["axes"], strict=True)
     )
     return _card(one["id"], f"{one['role']} map", _name(one), legend, label, sliders, _grid_table(one), _unseen(one))
 
@@ -63,7 +64,7 @@ def comparison(one: dict[str, Any], number: int) -> str:
     )
     edges = one["edges"]
     ranges = [f"{_short(a)} to {_short(b)}" for a, b in pairwise(edges)]
-    head = ["distance", "observed", "predicted", "from", "to"][: 5 if one["predicted"] is not None else 2]
+    head = ["distance", "observed", "predicted", "95 % from", "95 % to"][: 5 if one["predicted"] is not None else 2]
     table = _rows(head, [[name, *row] for name, row in zip(ranges, rows, strict=True)])
     slider = _slider(f"Read {one['label']} at a distance", len(one["observed"]))
     label = f"{one['label']}: observed" + (" and predicted density" if one["predicted"] is not None else " density")
@@ -109,7 +110,8 @@ def _table(one: dict[str, Any]) -> str:
 def _grid_table(one: dict[str, Any]) -> str:
     """Values on every eighth column and row of the map."""
     xs, ys = (list(range(0, len(one[axis]), 9)) for axis in ("x", "y"))
-    head = ["x₂ \\ x₁", *(_short(one["x"][i]) for i in xs)]
+    first, second = one["axes"]
+    head = [f"{one['letter']} at {second} \\ {first}", *(_short(one["x"][i]) for i in xs)]
     body = [[_short(one["y"][j]), *(_short(one["columns"]["value"][j][i]) for i in xs)] for j in reversed(ys)]
     return _rows(head, body)
 
