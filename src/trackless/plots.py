@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ BELOW: dict[str, Any] = {  # a legend under its axis
 PANEL = (3.0, 3.0)  # inches: three of them are little wider than a page, so that print keeps letters readable
 IN_A_ROW = 3
 SLIVER = 0.01  # of the range: not worth a line
+FONT_DATES = "fontTools.ttLib.tables._h_e_a_d"  # who warns of them
 SYMBOL = {"external": "V", "interaction": r"\Phi"}
 
 
@@ -352,8 +354,16 @@ def fit_figure(fits: Mapping[str, Any], snapshots: Snapshots, truth: Any = None,
 
 def save_figure(figure: Figure, path: Path) -> None:
     """Write a figure as print wants it: 300 dots per inch, and in a PDF letters that can be searched and edited."""
-    with rc_context({"pdf.fonttype": 42}):  # TrueType; the default, Type 3, is refused by many publishers
-        figure.savefig(path, dpi=300)
+    log = logging.getLogger(FONT_DATES)
+    level = log.level
+    log.setLevel(
+        logging.ERROR
+    )  # that a font which comes with the pictures' library has an odd date is nobody's concern
+    try:
+        with rc_context({"pdf.fonttype": 42}):  # TrueType; the default, Type 3, is refused by many publishers
+            figure.savefig(path, dpi=300)
+    finally:
+        log.setLevel(level)
 
 
 def _shown(fits: Mapping[str, Any]) -> list[tuple[str, Kinds]]:

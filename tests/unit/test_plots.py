@@ -1,5 +1,8 @@
 """Pictures: what was learnt, and what was not, look different."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -40,6 +43,17 @@ def test_curves_that_could_not_be_told_apart_are_refused():
     curves = {f"fit {k}": potential for k in range(6)}
     with pytest.raises(tl.InputError, match="at most 5 can be told apart in one picture, got 6"):
         slope(Figure().subplots(), curves, np.linspace(0.1, 2.0, 50))
+
+
+def test_dates_of_fonts_are_nobodys_concern(tmp_path):
+    """The prime of V' is from a font that was made before there were dates; users see what a new process says."""
+    script = (
+        "from matplotlib.figure import Figure; from trackless.plots import save_figure; figure = Figure(); "
+        "figure.subplots().set_title(\"$V'$\"); save_figure(figure, 'figure.pdf')"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert (tmp_path / "figure.pdf").exists()
+    assert done.stderr == ""
 
 
 def test_a_map_is_veiled_where_there_were_hardly_any_data():

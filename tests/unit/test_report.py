@@ -133,6 +133,14 @@ def test_potentials_in_the_plane_are_maps(data):
     np.testing.assert_allclose(2 * np.array(one["columns"]["value_half"]), upper - lower, rtol=1e-3)
     assert 0.5 < np.mean(one["explored"]) < 1
     assert "as a map of the plane" in figures.potential(one)
+    pairs = types.SimpleNamespace(external_=None, interaction_=learnt, sigma_=1.0, explored_=(None, known.explored))
+    for fitted, letter, names in ((fit, "V", ("x₁", "x₂")), (pairs, "Φ", ("z₁", "z₂"))):
+        (one,) = potentials_of(fitted, explore(data))
+        drawn = figures.potential(one)
+        assert [f"at {name}" in drawn for name in ("x₁", "x₂", "z₁", "z₂")] == [
+            name in names for name in ("x₁", "x₂", "z₁", "z₂")
+        ]
+        assert f"{letter} at {names[1]} \\ {names[0]}" in drawn
 
 
 def test_in_space_a_potential_that_is_not_radial_is_a_sentence():
@@ -191,6 +199,11 @@ def test_the_animation_shows_the_data(fitted, data):
     assert len(shown["simulated"]["positions"]) == len(shown["times"]) == 101
 
 
+def test_a_range_in_a_table_is_said_to_be_one(fitted, data):
+    one = collect(fitted, data)["comparisons"][0]
+    assert '<th scope="col">95 % from</th><th scope="col">95 % to</th>' in figures.comparison(one, 0)
+
+
 def test_large_data_are_thinned_and_it_is_said():
     generator = np.random.default_rng(0)
     many = tl.Snapshots(generator.normal(size=(1, 450, 1201, 2)), np.arange(450) * 0.1)
@@ -221,6 +234,8 @@ def test_a_single_snapshot_is_shown_as_it_is(fitted, data):
     said = collect(fitted, tl.Snapshots(data.positions[:, :1], data.times[:1]))
     assert said["comparison_sentences"] == ["nothing was predicted: there is only one snapshot of a run"]
     assert ("Time", "0 to 0", "a single time") in said["facts"]
+    assert ("Runs", "60", "1 snapshot each") in said["facts"]
+    assert said["animation"]["sentences"][0] == "Run 1 of 60, its only snapshot."
     assert 'id="play"' not in page(said)
 
 
@@ -270,9 +285,7 @@ def test_other_data_are_not_taken_for_those_of_the_fit(fitted, learnt, data, tmp
     for fit in (fitted, learnt):
         said = collect(fit, other, source=["other.npz"], simulate=False)
         assert said["seen"] is False
-        assert ("Residual test", f"p = {fit.residual_test(other, other=True).p_value:.2g}") in [
-            fact[:2] for fact in said["facts"]
-        ]
+        assert ("Residual test", fit.residual_test(other, other=True).chance) in [fact[:2] for fact in said["facts"]]
         assert said["title"] == "Learnt forces and other.npz"
         assert "The fit was made from other data and has not seen these." in page(said)
         assert "data = ...  # the snapshots of the fit, which are not those of this report" in said["code"]

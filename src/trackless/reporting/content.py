@@ -20,6 +20,7 @@ from trackless.reporting.settings import code_of, facts_about, settings_of, soft
 from trackless.reporting.verdict import residual_test, verdict
 from trackless.snapshots import Snapshots
 from trackless.validation import known_again
+from trackless.wording import plural
 
 REPLICATES = 39  # simulations of all beginnings: 95 % of what they show is nearly all of it
 WORK = 4e8  # forces that they compute at most: some seconds, and the same numbers on every machine
@@ -132,9 +133,9 @@ def _method(found: Prediction, uncertain: bool, seen: bool | None) -> list[str]:
     """How predictions were made, in words."""
     other = "other noise, and other potentials within their error bars" if uncertain else "other noise"
     said = [
-        f"the fitted model was simulated {found.replicates} times from {found.starts} observed snapshots, each time "
-        f"with {other}, and is compared with what was seen up to {found.times[-1]:.3g} later; 95 % of the simulations "
-        "are within the range"
+        f"the fitted model was simulated {found.replicates} times from {plural(found.starts, 'observed snapshot')}, "
+        f"each time with {other}, and is compared with what was seen up to {found.times[-1]:.3g} later; 95 % of the "
+        "simulations are within the range"
     ]
     if seen is not False:
         whose = f"{'these are' if seen else 'if these are'} the data that the fit was made from"
