@@ -23,6 +23,7 @@ from trackless.snapshots import Snapshots
 
 Array = NDArray[np.float64]
 LEVEL = 0.01  # a p-value below this is a failure
+USUAL = 0.5  # one above this says no more than that nothing is unusual
 
 
 @dataclass(frozen=True)
@@ -80,17 +81,24 @@ class ResidualTest:
         }
 
     @property
+    def chance(self) -> str:
+        """The p-value as it is said: that of several questions together is often 1, which is no perfect agreement."""
+        return f"p = {self.p_value:.2g}" if self.p_value <= USUAL else f"p > {USUAL}"
+
+    @property
     def sentence(self) -> str:
         """What was found, in words."""
         if self.passed:
             fluctuations = (
                 f"fluctuations {self.variation:.3g} +- {self.variation_error:.2g} of what sigma says"
-                if self.variation_error < 1
+                if self.asked["fluctuations of energies"]
                 else "fluctuations are not known well enough to be asked"
             )
+            count = sum(self.asked.values()) + self.changing
+            which = "the only one that could be asked" if count == 1 else f"the {count} that could be asked, together"
             return (
-                f"the model passes its residual tests (p = {self.p_value:.2g} for three of them together: squares of "
-                f"residuals {self.statistic:.3g} where {self._expectation}, {fluctuations})"
+                f"the model passes its residual tests ({self.chance} for {which}: squares of residuals "
+                f"{self.statistic:.3g} where {self._expectation}, {fluctuations})"
             )
         reasons = []
         if self.p_balance < LEVEL / 3:

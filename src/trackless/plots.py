@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import binary_dilation
 
 from trackless._errors import InputError
-from trackless.exploration import explore, radial_density
+from trackless.exploration import density_to_draw, explore
 from trackless.mixtures import Kinds, in_words, listed, one_of
 from trackless.potentials import Potential, RadialPotential
 from trackless.snapshots import Snapshots
@@ -38,6 +39,7 @@ BELOW: dict[str, Any] = {  # a legend under its axis
 PANEL = (3.0, 3.0)  # inches: three of them are little wider than a page, so that print keeps letters readable
 IN_A_ROW = 3
 SLIVER = 0.01  # of the range: not worth a line
+FONT_DATES = "fontTools.ttLib.tables._h_e_a_d"  # who warns of them
 SYMBOL = {"external": "V", "interaction": r"\Phi"}
 
 
@@ -47,6 +49,7 @@ def slope(
     distances: NDArray[np.float64],
     role: str = "interaction",
     truth: RadialPotential | None = None,
+    dim: int = 2,
 ) -> Axes:
     """Slopes g'(r) of radial potentials over the density of explored distances.
 
@@ -60,6 +63,8 @@ def slope(
     role : "external" or "interaction"
     truth : RadialPotential, optional
         Drawn below the curves.
+    dim : int
+        Of space: on a line, particles may meet, and the density does not vanish at distance 0.
     """
     top = float(np.quantile(distances, 0.998))
     grid = np.linspace(0.0, top, 600)[1:]
@@ -103,7 +108,7 @@ def slope(
     margin = 0.12 * (high - low) or 1.0
     axis.set_ylim(low - 2 * margin, high + margin)
     axis.set_xlim(0.0, top)
-    _shade(axis, grid, distances)
+    _shade(axis, grid, distances, dim)
     axis.axhline(0.0, color="0.6", lw=0.8, zorder=1)
     letter = SYMBOL[role]
     axis.set_xlabel("distance from the centre $|x|$" if role == "external" else "distance between particles $r$")
@@ -111,9 +116,9 @@ def slope(
     return axis
 
 
-def _shade(axis: Axes, grid: NDArray[np.float64], distances: NDArray[np.float64]) -> None:
+def _shade(axis: Axes, grid: NDArray[np.float64], distances: NDArray[np.float64], dim: int) -> None:
     """The explored density, as a hill at the bottom of the axis."""
-    density = radial_density(distances, grid)
+    density = density_to_draw(distances, grid, dim)
     bottom, top = axis.get_ylim()
     height = 0.3 * (top - bottom) * density / density.max()
     axis.fill_between(grid, bottom, bottom + height, color=DENSITY, lw=0, zorder=0, label="explored")
@@ -328,7 +333,8 @@ def fit_figure(fits: Mapping[str, Any], snapshots: Snapshots, truth: Any = None,
             exact = one_of(getattr(truth, role, None), kinds)
             exact = exact if isinstance(exact, RadialPotential) else None
             first = next(iter(learnt.values()))
-            slope(axis, learnt, own.reached(role, first.origin, cutoff_of(first)), role, exact).legend(**BELOW)
+            reached = own.reached(role, first.origin, cutoff_of(first))
+            slope(axis, learnt, reached, role, exact, snapshots.dim).legend(**BELOW)
         elif snapshots.dim != 2:
             axis.text(0.5, 0.5, "not radial, and not in two\ndimensions: no picture", ha="center", va="center")
             axis.set_axis_off()
@@ -348,8 +354,16 @@ def fit_figure(fits: Mapping[str, Any], snapshots: Snapshots, truth: Any = None,
 
 def save_figure(figure: Figure, path: Path) -> None:
     """Write a figure as print wants it: 300 dots per inch, and in a PDF letters that can be searched and edited."""
-    with rc_context({"pdf.fonttype": 42}):  # TrueType; the default, Type 3, is refused by many publishers
-        figure.savefig(path, dpi=300)
+    log = logging.getLogger(FONT_DATES)
+    level = log.level
+    log.setLevel(
+        logging.ERROR
+    )  # that a font which comes with the pictures' library has an odd date is nobody's concern
+    try:
+        with rc_context({"pdf.fonttype": 42}):  # TrueType; the default, Type 3, is refused by many publishers
+            figure.savefig(path, dpi=300)
+    finally:
+        log.setLevel(level)
 
 
 def _shown(fits: Mapping[str, Any]) -> list[tuple[str, Kinds]]:

@@ -22,6 +22,7 @@ from trackless.observables import Bins
 from trackless.potentials import RadialPotential
 from trackless.snapshots import Snapshots
 from trackless.uncertainty import cutoff_of
+from trackless.wording import plural
 
 Array = NDArray[np.float64]
 REPLICATES = 199
@@ -87,7 +88,7 @@ class Prediction:
         """What was found, in words."""
         each = ", ".join(f"{name} p = {p:.2g}" for name, p in self.topics.items())
         each += f"; tested at a level of {self.level:.2g}"
-        far = f"up to {self.times[-1]:.3g} ahead from {self.starts} snapshots"
+        far = f"up to {self.times[-1]:.3g} ahead from {plural(self.starts, 'snapshot')}"
         if self.passed:
             return f"the fit predicts what comes next, {far}: p = {self.p_value:.2g} ({each})"
         off = f"p = {self.p_value:.2g} ({each}); most of all {self.worst}"

@@ -89,10 +89,12 @@ class Resolution:
             return f"whether the snapshots are close enough in time could not be judged{self.why and ': ' + self.why}"
         said = "all snapshots are used"
         if self.left_out:
-            many = f"{plural(self.left_out, 'snapshot')} of each run, before t = {self.start:.4g},"
+            several = self.left_out > 1
             said = (
-                f"the first {many} left out: the motion is too fast there for the interval between snapshots "
-                f"(systematic error {self.bias_with_all:.1%} of the force with them, {self.bias:.1%} without)"
+                f"the first {f'{self.left_out:,} snapshots' if several else 'snapshot'} of each run, before "
+                f"t = {self.start:.4g}, {'are' if several else 'is'} left out: the motion is too fast there for the "
+                f"interval between snapshots (systematic error {self.bias_with_all:.1%} of the force with them, "
+                f"{self.bias:.1%} without)"
             )
         if self.coarse:
             said += (

@@ -120,6 +120,7 @@ def test_maps_are_read_and_switched(browser, plane):
     browser.look()
     browser.open(plane)
     picture = "document.querySelector('#potential-0 image').getAttribute('href')"
+    legend = "document.querySelector('#potential-0 .legend').textContent"
     sizes = browser.run(picture)
     assert browser.run("document.querySelectorAll('#potential-0 .arrow').length") > 20
     x, y = browser.middle_of("#potential-0 .plot")
@@ -128,10 +129,16 @@ def test_maps_are_read_and_switched(browser, plane):
     browser.mouse("mouseMoved", x, y - 30)
     assert readout(browser, "potential-0") != here
     assert "∇V = (" in here
+    assert "size of the slope" in browser.run(legend)
+    assert browser.run("document.querySelector('input[name=x]').closest('fieldset').checkVisibility()") is False
+    box = "document.querySelector('#potential-0 {}').getBoundingClientRect().{}".format
+    gaps = [browser.run(f"{box('image', side)} - {box('input', side)}") for side in ("left", "right")]
+    assert gaps == pytest.approx([9, -9], abs=1)  # half of what is dragged
     browser.click("input[value=potential]")
     assert browser.run(picture) != sizes
     assert browser.run("document.querySelectorAll('#potential-0 .arrow').length") == 0
     assert "V = " in readout(browser, "potential-0")
+    assert "value" in browser.run(legend)
     for value in ("force", "log"):
         browser.click(f"input[value={value}]")
     assert browser.complaints == []
@@ -241,6 +248,42 @@ def test_even_a_script_that_got_in_would_not_run(browser, report, tmp_path):
     browser.open(tmp_path / "broken.html")
     assert browser.run("window.broken") is None
     assert "Content Security Policy" in browser.complaints[0]
+
+
+def test_errors_of_a_map_are_read_as_those_of_a_curve(browser, plane):
+    browser.look()
+    browser.open(plane)
+    banded = (
+        "{letter: 'V', banded: true, x: [0], y: [0], columns: {value: [[1]], value_half: [[0.5]], gradient_1: [[2]], "
+        "gradient_2: [[-1]], gradient_1_half: [[0.25]], gradient_2_half: [[null]]}}"
+    )
+    said = "readMap(%s, {show: '%s'}, 0, 0).map(([words]) => words).join(', ')"
+    assert browser.run(said % (banded, "potential")) == "(0, 0), V = 1.00, 95 %: 0.500 to 1.50"
+    slopes = "(0, 0), ∇V = (2.00, −1.00), 95 %: 1.75 to 2.25 and unknown"
+    assert browser.run(said % (banded, "slope")) == slopes
+
+
+def test_pictures_of_particles_have_a_scale(shown):
+    """A bar of a round length stands below them, on a foot where nothing else is."""
+    shown.run(
+        "window.lengths = []; CanvasRenderingContext2D.prototype.fillText = (text) => window.lengths.push(text); "
+        "movie.show(0)"
+    )
+    lengths = shown.run("window.lengths")
+    assert len(lengths) == 2
+    assert lengths[0] == lengths[1]
+    assert lengths[0].strip("0.") in ("1", "2", "5")
+    across = shown.run("content.animation.upper[0] - content.animation.lower[0]")
+    assert 0.1 * across < float(lengths[0]) <= 0.5 * across
+
+
+def test_paper_shows_the_last_snapshot(shown):
+    """At the first one, observed and simulated are the same."""
+    shown.send("Emulation.setEmulatedMedia", media="print")
+    shown.wait("movie.index === movie.last")
+    assert shown.run("document.getElementById('time').textContent") == "t = 0.3"
+    shown.send("Emulation.setEmulatedMedia", media="")
+    shown.wait("movie.index === 0")
 
 
 def test_it_can_be_printed(shown, tmp_path):

@@ -26,6 +26,15 @@ def test_fluctuations_that_say_nothing_are_said_to():
     assert "fluctuations are not known well enough to be asked" in found.sentence
 
 
+def test_it_is_said_how_many_were_asked_and_a_p_value_of_1_does_not_seem_perfect():
+    asked = ASKED | {"p_value": 1.0}
+    both = ResidualTest(**asked, variation=1.02, variation_error=0.1)
+    assert "tests (p > 0.5 for the 2 that could be asked, together: squares" in both.sentence
+    assert "(p > 0.5 for the only one that" in ResidualTest(**asked, variation=1.0, variation_error=0.6).sentence
+    assert "for the 3 that" in ResidualTest(**asked, variation=1.02, variation_error=0.1, changing=True).sentence
+    assert "(p = 0.4 for the 2" in ResidualTest(**ASKED, variation=1.02, variation_error=0.1).sentence
+
+
 def test_slopes_have_a_unit_where_sigma_is_not_known():
     assert "in units of kT = sigma^2/2" in _unit(SimpleNamespace(noise_=SimpleNamespace(known=False)))
     assert not _unit(SimpleNamespace(noise_=SimpleNamespace(known=True)))

@@ -84,6 +84,15 @@ def test_curves_are_those_of_the_fit(fitted, data):
         assert one["ends"] == pytest.approx(fitted.explored_[role == "interaction"], rel=1e-5)
 
 
+def test_on_a_line_the_hill_has_no_dip_at_distance_0():
+    """Particles on a line meet; a kernel alone loses half of what is near 0."""
+    line = tl.Snapshots(np.random.default_rng(0).normal(size=(40, 20, 10, 1)), np.arange(20) * 0.1)
+    fit = tl.SelfTest(None, tl.RadialSplines(6), sigma=1.0, regularization=1e-3).fit(line)
+    columns = potentials_of(fit, explore(line))[0]["columns"]
+    assert columns["r"][0] < 0.02
+    assert columns["density"][0] == pytest.approx(1 / np.sqrt(np.pi), rel=0.05)
+
+
 def test_bands_are_left_out_where_there_are_none(data):
     one_window = fitted_to(tl.accumulate(data[:1], MODEL.external_basis, MODEL.interaction_basis, windows=1))
     assert one_window.covariance_ is None
@@ -124,6 +133,14 @@ def test_potentials_in_the_plane_are_maps(data):
     np.testing.assert_allclose(2 * np.array(one["columns"]["value_half"]), upper - lower, rtol=1e-3)
     assert 0.5 < np.mean(one["explored"]) < 1
     assert "as a map of the plane" in figures.potential(one)
+    pairs = types.SimpleNamespace(external_=None, interaction_=learnt, sigma_=1.0, explored_=(None, known.explored))
+    for fitted, letter, names in ((fit, "V", ("x₁", "x₂")), (pairs, "Φ", ("z₁", "z₂"))):
+        (one,) = potentials_of(fitted, explore(data))
+        drawn = figures.potential(one)
+        assert [f"at {name}" in drawn for name in ("x₁", "x₂", "z₁", "z₂")] == [
+            name in names for name in ("x₁", "x₂", "z₁", "z₂")
+        ]
+        assert f"{letter} at {names[1]} \\ {names[0]}" in drawn
 
 
 def test_in_space_a_potential_that_is_not_radial_is_a_sentence():
@@ -182,6 +199,11 @@ def test_the_animation_shows_the_data(fitted, data):
     assert len(shown["simulated"]["positions"]) == len(shown["times"]) == 101
 
 
+def test_a_range_in_a_table_is_said_to_be_one(fitted, data):
+    one = collect(fitted, data)["comparisons"][0]
+    assert '<th scope="col">95 % from</th><th scope="col">95 % to</th>' in figures.comparison(one, 0)
+
+
 def test_large_data_are_thinned_and_it_is_said():
     generator = np.random.default_rng(0)
     many = tl.Snapshots(generator.normal(size=(1, 450, 1201, 2)), np.arange(450) * 0.1)
@@ -212,6 +234,8 @@ def test_a_single_snapshot_is_shown_as_it_is(fitted, data):
     said = collect(fitted, tl.Snapshots(data.positions[:, :1], data.times[:1]))
     assert said["comparison_sentences"] == ["nothing was predicted: there is only one snapshot of a run"]
     assert ("Time", "0 to 0", "a single time") in said["facts"]
+    assert ("Runs", "60", "1 snapshot each") in said["facts"]
+    assert said["animation"]["sentences"][0] == "Run 1 of 60, its only snapshot."
     assert 'id="play"' not in page(said)
 
 
@@ -261,9 +285,7 @@ def test_other_data_are_not_taken_for_those_of_the_fit(fitted, learnt, data, tmp
     for fit in (fitted, learnt):
         said = collect(fit, other, source=["other.npz"], simulate=False)
         assert said["seen"] is False
-        assert ("Residual test", f"p = {fit.residual_test(other, other=True).p_value:.2g}") in [
-            fact[:2] for fact in said["facts"]
-        ]
+        assert ("Residual test", fit.residual_test(other, other=True).chance) in [fact[:2] for fact in said["facts"]]
         assert said["title"] == "Learnt forces and other.npz"
         assert "The fit was made from other data and has not seen these." in page(said)
         assert "data = ...  # the snapshots of the fit, which are not those of this report" in said["code"]
@@ -275,6 +297,37 @@ def test_other_data_are_not_taken_for_those_of_the_fit(fitted, learnt, data, tmp
     assert "The fitted model does not explain these data." in [
         warned["headline"] for warned in collect(learnt, wrong, simulate=False)["warnings"]
     ]
+
+
+@pytest.mark.parametrize("form", ["radial", "free"])
+def test_data_outside_of_what_the_fit_explored_are_named(data, form):
+    """Kilometres for metres: what is drawn is known at other distances than those of the data."""
+    fit = tl.fit(data, sigma=1.0, external=form, interaction=form)
+    far = tl.Snapshots(1000 * data.positions, data.times)
+    said = collect(fit, far, simulate=False)
+    assert said["warnings"][0]["headline"] == "These data lie outside of what the fit knows."
+    pairs = "Phi: more than 99 % of the di"
+    assert pairs in said["warnings"][0]["detail"]
+    assert said["potentials"][1]["outside"].startswith(pairs)
+    assert "Φ: more than 99\xa0% of the di" in page(said).split("Table of values")[1]
+    for one, (low, high) in zip(said["potentials"], fit.explored_, strict=True):
+        if form == "radial":  # a hill's top is where the data are, which is not shown
+            assert max(one["columns"]["density"]) < 0.2 * one["peak"]
+        else:  # no map of places that the fit has not seen
+            assert [one["x"][0], one["x"][-1]] == pytest.approx([low[0], high[0]], rel=1e-4)
+    own, alike = (
+        collect(fit, these, simulate=False) for these in (data, tl.simulate(MODEL, runs=60, step=1e-3, seed=4))
+    )
+    assert [one["outside"] for one in own["potentials"]] == ["", ""]
+    assert re.match(r"V: 0\.\d+ % of the ", alike["potentials"][0]["outside"])
+    assert not [one for one in own["warnings"] + alike["warnings"] if "outside" in one["headline"]]
+
+
+def test_no_pair_within_the_cutoff_of_a_fit(data):
+    near = tl.SelfTest(None, tl.RadialSplines(6, cutoff=1.5), sigma=1.0).fit(data)
+    said = collect(near, tl.Snapshots(1e6 * data.positions, data.times), simulate=False)
+    assert max(said["potentials"][0]["columns"]["density"]) == 0
+    assert said["potentials"][0]["outside"] == ""  # pairs beyond a cutoff are without a force, and the fit says so
 
 
 def test_a_fit_that_does_not_know_its_data_is_believed(fitted, data):

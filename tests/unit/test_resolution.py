@@ -46,10 +46,16 @@ def test_a_fast_start_is_left_out_and_said():
     assert found.left_out >= 1
     assert found.start == pytest.approx(0.1 * found.left_out)
     assert found.bias < found.bias_with_all
-    assert f"the first {found.left_out} snapshot" in found.sentence
+    assert "of each run, before t = 0." in found.sentence
     fitted = tl.SelfTest(tl.RadialSplines(8), tl.RadialSplines(16), sigma=1.0, resolve="auto").fit(data)
     assert fitted.resolution_ == found
     assert fitted.moments_.span[0, 0, 0] == pytest.approx(found.start)
+
+
+def test_one_snapshot_is_left_out_in_the_singular():
+    one = Resolution(0.1, 1, 0.01, 0.01, 0.5)
+    assert one.sentence.startswith("the first snapshot of each run, before t = 0.1, is left out: ")
+    assert "the first 2 snapshots of each run, before t = 0.1, are" in Resolution(0.1, 2, 0.01, 0.01, 0.5).sentence
 
 
 def test_what_is_resolved_is_kept():

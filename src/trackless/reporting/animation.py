@@ -69,7 +69,8 @@ def animated(fitted: Any, snapshots: Snapshots, simulate: bool = True, seed: int
 
 def _extent(snapshots: Snapshots, run: int, length: int, stride: int, thin: int) -> str:
     """What is shown, in words."""
-    whole = f"all {length:,} snapshots" if stride == 1 else f"every {_ordinal(stride)} of {length:,} snapshots"
+    whole = f"every {_ordinal(stride)} of {length:,} snapshots" if stride > 1 else f"all {length:,} snapshots"
+    whole = "its only snapshot" if length == 1 else whole
     said = f"Run {run + 1} of {snapshots.runs:,}, {whole}"
     if thin > 1:
         said += f", every {_ordinal(thin)} particle"

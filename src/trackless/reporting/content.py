@@ -15,10 +15,12 @@ from trackless.mixtures import listed
 from trackless.prediction import Curve, Prediction, observed_curves, predict
 from trackless.reporting.animation import animated
 from trackless.reporting.curves import plain, potentials_of
+from trackless.reporting.reach import outside
 from trackless.reporting.settings import code_of, facts_about, settings_of, software
 from trackless.reporting.verdict import residual_test, verdict
 from trackless.snapshots import Snapshots
 from trackless.validation import known_again
+from trackless.wording import plural
 
 REPLICATES = 39  # simulations of all beginnings: 95 % of what they show is nearly all of it
 WORK = 4e8  # forces that they compute at most: some seconds, and the same numbers on every machine
@@ -68,7 +70,11 @@ def collect(
     explored = Exploration(snapshots)
     known = fitted.identifiability() if hasattr(fitted, "identifiability") else None
     test = residual_test(fitted, snapshots, seen)
-    judged = verdict(fitted, test, known, validation)
+    beyond = outside(fitted, explored) if seen is not True else []
+    judged = verdict(fitted, test, known, validation, [one for one in beyond if one is not None])
+    potentials = potentials_of(fitted, explored)
+    for one, own in zip(potentials, beyond, strict=False):
+        one["outside"] = own.sentence if own is not None else ""
     predictive = getattr(validation, "predictive", None)
     told = list(validation.sentences) if validation is not None else []
     if predictive is not None:
@@ -87,7 +93,7 @@ def collect(
         "facts": facts_about(fitted, snapshots, test),
         "coupling": getattr(fitted, "coupling", "mean"),
         "learnt": [bool(listed(fitted.external_)), bool(listed(fitted.interaction_))],
-        "potentials": potentials_of(fitted, explored),
+        "potentials": potentials,
         "comparisons": comparisons,
         "comparison_sentences": told,
         "p_values": _p_values(predictive),
@@ -127,9 +133,9 @@ def _method(found: Prediction, uncertain: bool, seen: bool | None) -> list[str]:
     """How predictions were made, in words."""
     other = "other noise, and other potentials within their error bars" if uncertain else "other noise"
     said = [
-        f"the fitted model was simulated {found.replicates} times from {found.starts} observed snapshots, each time "
-        f"with {other}, and is compared with what was seen up to {found.times[-1]:.3g} later; 95 % of the simulations "
-        "are within the range"
+        f"the fitted model was simulated {found.replicates} times from {plural(found.starts, 'observed snapshot')}, "
+        f"each time with {other}, and is compared with what was seen up to {found.times[-1]:.3g} later; 95 % of the "
+        "simulations are within the range"
     ]
     if seen is not False:
         whose = f"{'these are' if seen else 'if these are'} the data that the fit was made from"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trackless.exploration import Exploration, radial_density
+from trackless.exploration import Exploration, density_to_draw
 from trackless.mixtures import Kinds, in_words, listed
 from trackless.potentials import Potential, RadialPotential
 from trackless.uncertainty import cutoff_of
@@ -20,6 +20,7 @@ DIGITS = 6  # significant ones, of everything that is written
 CORE = (0.01, 0.99)  # quantiles of distances: what lies between sets the scale, because few data are outside
 ELLIPSE = 0.99  # part of the sample that an ellipse of explored places holds
 LETTERS = {"external": "V", "interaction": "Φ"}
+AXES = {"external": ["x₁", "x₂"], "interaction": ["z₁", "z₂"]}  # places; displacements of pairs
 ROLES = {"external": "External potential", "interaction": "Interaction"}
 
 
@@ -45,7 +46,8 @@ def potentials_of(fitted: Any, explored: Exploration) -> list[dict[str, Any]]:
     for role in LETTERS:
         for kinds, potential, reached in _learnt(fitted, role):
             own = explored.of_kinds(kinds)
-            found.append(_about(role, kinds, len(found)) | _numbers(potential, own, role, reached))
+            about = _about(role, kinds, len(found))
+            found.append(about | {"outside": ""} | _numbers(potential, own, role, reached))
     return found
 
 
@@ -76,16 +78,17 @@ def _about(role: str, kinds: Kinds, number: int) -> dict[str, Any]:
 
 
 def _numbers(potential: Potential, explored: Exploration, role: str, reached: Any) -> dict[str, Any]:
-    if isinstance(potential, RadialPotential):
-        return _radial(potential, explored.reached(role, potential.origin, cutoff_of(potential)), reached)
     dim = len(explored.lower)
+    if isinstance(potential, RadialPotential):
+        return _radial(potential, explored.reached(role, potential.origin, cutoff_of(potential)), reached, dim)
     if dim != 2:
         sentence = f"It is not radial, and in {dim} dimensions there is no picture of it; its values are in the fit."
         return {"form": "none", "sentence": sentence}
-    return _map(potential, explored.positions if role == "external" else explored.displacements, reached)
+    sample = explored.positions if role == "external" else explored.displacements
+    return {"axes": AXES[role]} | _map(potential, sample, reached)
 
 
-def _radial(potential: RadialPotential, distances: Array, reached: Any) -> dict[str, Any]:
+def _radial(potential: RadialPotential, distances: Array, reached: Any, dim: int) -> dict[str, Any]:
     low, high = reached if reached is not None else np.quantile(distances, [0.001, 0.999])
     r = np.linspace(low, high, POINTS)
     mean = float(np.mean(potential.profile(np.linspace(low, high, MEAN_POINTS))))
@@ -94,13 +97,23 @@ def _radial(potential: RadialPotential, distances: Array, reached: Any) -> dict[
         for of, shift in (("profile", mean), ("slope", 0.0)):
             lower, upper = potential.band(r, of=of)
             columns |= {f"{of}_lower": lower - shift, f"{of}_upper": upper - shift}
-    density = radial_density(distances, r) if np.std(distances) > 0 else np.zeros_like(r)
-    core = np.clip(np.quantile(distances, CORE), low, high)
+    density, peak = _density(distances, r, dim)
+    core = np.clip(np.quantile(distances, CORE), low, high) if len(distances) else np.array([low, high])
     center = np.atleast_1d(potential.origin)
     return {
         "form": "radial", "banded": potential.uncertainty is not None, "core": plain(core), "ends": plain([low, high]),
-        "center": plain(center) if np.any(center) else None, "columns": plain_columns(columns | {"density": density}),
+        "center": plain(center) if np.any(center) else None, "peak": plain(peak),
+        "columns": plain_columns(columns | {"density": density}),
     }  # fmt: skip
+
+
+def _density(distances: Array, r: Array, dim: int) -> tuple[Array, float]:
+    """How often distances ``r`` were seen, and the most often that any was, which may be at others than these."""
+    if len(distances) == 0 or np.std(distances) == 0:
+        return np.zeros_like(r), 0.0
+    density = density_to_draw(distances, r, dim)
+    everywhere = np.linspace(distances.min(), distances.max(), POINTS)
+    return density, float(max(density.max(), density_to_draw(distances, everywhere, dim).max()))
 
 
 def plain_columns(columns: dict[str, Array]) -> dict[str, Any]:
@@ -111,9 +124,13 @@ def plain_columns(columns: dict[str, Array]) -> dict[str, Any]:
 def _map(potential: Potential, sample: Array, reached: Any) -> dict[str, Any]:
     """Values and gradients on a grid over 98 % of the sample in each direction, and where most of it was.
 
+    The grid ends where the fit has seen nothing, and is all that it has seen if the sample lies elsewhere.
     As for a profile, the mean over the explored range, here a rectangle, is taken off the values.
     """
     low, high = np.quantile(sample, CORE, axis=0)
+    if reached is not None:
+        low, high = np.maximum(low, reached[0]), np.minimum(high, reached[1])
+        low, high = (low, high) if (low < high).all() else (np.asarray(reached[0]), np.asarray(reached[1]))
     x, y = (np.linspace(low[k], high[k], CELLS) for k in (0, 1))
     points = np.stack(np.meshgrid(x, y), axis=-1)
     value, gradient = potential(points), potential.gradient(points)

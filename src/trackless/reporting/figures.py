@@ -20,6 +20,10 @@ def potential(one: dict[str, Any]) -> str:
     return _radial(one) if one["form"] == "radial" else _map(one)
 
 
+def _unseen(one: dict[str, Any]) -> str:
+    return f'<p class="note">{sentence(one["outside"])}</p>' if one["outside"] else ""
+
+
 def _name(one: dict[str, Any]) -> str:
     return f"{text(one['title'])} <var>{one['letter']}</var>"
 
@@ -35,17 +39,18 @@ def _radial(one: dict[str, Any]) -> str:
     label = f"{one['title']}, {one['letter']}, against the distance, from {low:.3g} to {high:.3g}"
     slider = _slider(f"Read {one['title']} at a distance", len(one["columns"]["r"]))
     return _card(
-        one["id"], one["role"], _name(one) + place, legend, label, slider, _table(one),
+        one["id"], one["role"], _name(one) + place, legend, label, slider, _table(one), _unseen(one),
     )  # fmt: skip
 
 
 def _map(one: dict[str, Any]) -> str:
-    legend = '<li class="key">value</li><li class="veil">pale: hardly any data</li>'
+    legend = '<li class="key">size of the slope</li><li class="veil">pale: hardly any data</li>'
     label = f"{one['title']}, {one['letter']}, as a map of the plane"
-    sliders = _slider(f"Read {one['title']} at x1", len(one["x"]), "x₁") + _slider(
-        f"Read {one['title']} at x2", len(one["y"]), "x₂"
+    sliders = "".join(
+        _slider(f"Read {one['title']} at {name}", len(one[axis]), name)
+        for axis, name in zip("xy", one["axes"], strict=True)
     )
-    return _card(one["id"], f"{one['role']} map", _name(one), legend, label, sliders, _grid_table(one))
+    return _card(one["id"], f"{one['role']} map", _name(one), legend, label, sliders, _grid_table(one), _unseen(one))
 
 
 def comparison(one: dict[str, Any], number: int) -> str:
@@ -59,14 +64,14 @@ def comparison(one: dict[str, Any], number: int) -> str:
     )
     edges = one["edges"]
     ranges = [f"{_short(a)} to {_short(b)}" for a, b in pairwise(edges)]
-    head = ["distance", "observed", "predicted", "from", "to"][: 5 if one["predicted"] is not None else 2]
+    head = ["distance", "observed", "predicted", "95 % from", "95 % to"][: 5 if one["predicted"] is not None else 2]
     table = _rows(head, [[name, *row] for name, row in zip(ranges, rows, strict=True)])
     slider = _slider(f"Read {one['label']} at a distance", len(one["observed"]))
     label = f"{one['label']}: observed" + (" and predicted density" if one["predicted"] is not None else " density")
     return _card(f"comparison-{number}", "predicted", text(one["label"]), legend, label, slider, table)
 
 
-def _card(name: str, classes: str, title: str, legend: str, label: str, slider: str, table: str) -> str:
+def _card(name: str, classes: str, title: str, legend: str, label: str, slider: str, table: str, note: str = "") -> str:
     return f"""
 <figure class="card {classes}" id="{name}">
 <figcaption><h3>{title}</h3>
@@ -75,7 +80,7 @@ def _card(name: str, classes: str, title: str, legend: str, label: str, slider: 
 <p class="readout">&nbsp;</p>
 <div class="plot" role="img" aria-label="{text(label)}"></div>
 {slider}
-<ul class="legend">{legend}</ul>
+<ul class="legend">{legend}</ul>{note}
 <details><summary>Table of values</summary><div class="scroll" tabindex="0">{table}</div></details>
 </figure>"""
 
@@ -105,7 +110,8 @@ def _table(one: dict[str, Any]) -> str:
 def _grid_table(one: dict[str, Any]) -> str:
     """Values on every eighth column and row of the map."""
     xs, ys = (list(range(0, len(one[axis]), 9)) for axis in ("x", "y"))
-    head = ["x₂ \\ x₁", *(_short(one["x"][i]) for i in xs)]
+    first, second = one["axes"]
+    head = [f"{one['letter']} at {second} \\ {first}", *(_short(one["x"][i]) for i in xs)]
     body = [[_short(one["y"][j]), *(_short(one["columns"]["value"][j][i]) for i in xs)] for j in reversed(ys)]
     return _rows(head, body)
 

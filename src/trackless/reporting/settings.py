@@ -17,6 +17,7 @@ from trackless.goodness import ResidualTest
 from trackless.radial_splines import RadialSplines
 from trackless.snapshots import Snapshots
 from trackless.tensor_splines import TensorSplines
+from trackless.wording import plural
 
 WIDEST = 76  # of a line of code
 PACKAGES = ("numpy", "scipy", "numba")  # whose versions may change the last digits
@@ -26,7 +27,7 @@ def facts_about(fitted: Any, snapshots: Snapshots, test: ResidualTest | None) ->
     """What a reader wants to know at a glance: name, value, and a few more words."""
     found = [*_data(snapshots), _noise(fitted)]
     if test is not None:
-        chance = f"p = {test.p_value:.2g}" if test.p_value > 1e-15 else "p < 10⁻¹⁵"
+        chance = test.chance if test.p_value > 1e-15 else "p < 10⁻¹⁵"
         found.append(("Residual test", chance, "passed" if test.passed else "failed"))
     posterior = getattr(fitted, "posterior_", None)
     if posterior is not None:
@@ -49,7 +50,8 @@ def _noise(fitted: Any) -> tuple[str, str, str]:
 
 def _data(snapshots: Snapshots) -> list[tuple[str, str, str]]:
     lengths = [len(snapshots.times_of(m)) for m in range(snapshots.runs)]
-    many = f"{lengths[0]:,}" if min(lengths) == max(lengths) else f"{min(lengths):,} to {max(lengths):,}"
+    fewest, most = min(lengths), max(lengths)
+    many = plural(most, "snapshot") if fewest == most else f"{fewest:,} to {most:,} snapshots"
     first = min(float(snapshots.times_of(m)[0]) for m in range(snapshots.runs))
     last = max(float(snapshots.times_of(m)[-1]) for m in range(snapshots.runs))
     intervals = snapshots.intervals()
@@ -58,7 +60,7 @@ def _data(snapshots: Snapshots) -> list[tuple[str, str, str]]:
         pace = f"one every {every:.4g}"
     else:
         pace = f"intervals from {intervals.min():.4g} to {intervals.max():.4g}" if len(intervals) else "a single time"
-    runs = f"{many} snapshots each" if snapshots.runs > 1 else f"{many} snapshots"
+    runs = f"{many} each" if snapshots.runs > 1 else many
     box = snapshots.box
     space = "free space" if box is None else f"periodic box, {' × '.join(f'{side:.4g}' for side in box)}"
     return [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from trackless.intensity import is_unknown
 from trackless.mixtures import Kinds, in_words, listed
 from trackless.noise import DISAGREE
 from trackless.presence import STRONG, leans_towards, presence
+from trackless.reporting.reach import Outside
 from trackless.snapshots import Snapshots
 from trackless.validation import FAILED
 
@@ -22,6 +23,7 @@ FEW_PARTS = 8  # independent parts of the data, below which error bars are rough
 ILL_CONDITIONED = 1e10
 TRADED = 0.2  # a trade-off of V and Phi by more than this part of a force is worth a warning
 WRONG_MATCHES = 0.05
+UNSEEN = 0.05  # of the data outside of what a fit explored; of its own data it is 0.002
 NOWHERE = "is nowhere known better than it is large"  # as identifiability says it
 
 
@@ -40,7 +42,13 @@ class Verdict(NamedTuple):
     untested: list[str]
 
 
-def verdict(fitted: Any, test: ResidualTest | None, known: Identifiability | None, validation: Any) -> Verdict:
+def verdict(
+    fitted: Any,
+    test: ResidualTest | None,
+    known: Identifiability | None,
+    validation: Any,
+    beyond: Sequence[Outside] = (),
+) -> Verdict:
     """What speaks against a fit, and what for it.
 
     Parameters
@@ -51,6 +59,8 @@ def verdict(fitted: Any, test: ResidualTest | None, known: Identifiability | Non
         ``fitted.identifiability()``, where there is one.
     validation : result of a validation, optional
         With ``passed`` and ``sentences``.
+    beyond : sequence of Outside
+        How much of the data the potentials have not seen, where the data are not those of the fit.
 
     Examples
     --------
@@ -62,6 +72,7 @@ def verdict(fitted: Any, test: ResidualTest | None, known: Identifiability | Non
     'The fitted model does not explain these data.'
     """
     warnings = [
+        *_of_reach(beyond),  # first, because it may be why all else fails
         *_of_test(test, validation),
         *_of_noise(fitted),
         *_of_times(fitted),
@@ -95,6 +106,13 @@ def residual_test(fitted: Any, snapshots: Snapshots, seen: bool | None) -> Resid
         return fitted.residual_test(snapshots, other=seen is False)
     except (InputError, np.linalg.LinAlgError):  # other data than those of the fit, though nobody knew, or too few
         return None
+
+
+def _of_reach(beyond: Sequence[Outside]) -> Iterator[Warned]:
+    much = [one.sentence for one in beyond if one.share >= UNSEEN]
+    if much:
+        detail = "; ".join(much) + ": there it knows nothing (if these data are in other units, convert them)"
+        yield Warned("These data lie outside of what the fit knows.", detail)
 
 
 def _of_test(test: ResidualTest | None, validation: Any) -> Iterator[Warned]:

@@ -3,6 +3,9 @@
 const FINE = 9999; // positions are whole numbers up to this
 const PACE = 70; // milliseconds that a snapshot is shown
 const LONGEST = 12000; // of the whole
+const FOOT = 30; // pixels below each picture, for a bar of known length
+const INSET = 14; // around the picture of a line
+const BAR = 0.3; // of the width, at most
 
 class Movie {
   constructor(content, section) {
@@ -14,6 +17,7 @@ class Movie {
     this.index = 0;
     this.playing = false;
     this.again = false;
+    this.before = null; // what was shown before the page was printed
     this.pace = Math.min(PACE, LONGEST / content.times.length);
     if (!this.button) return;
     this.button.addEventListener("click", () => {
@@ -67,6 +71,17 @@ class Movie {
     requestAnimationFrame((later) => this.step(later, first));
   }
 
+  /** On paper stands the last snapshot of both: at the first one they are the same, however wrong the model is. */
+  print(onPaper) {
+    if (onPaper === (this.before !== null)) return;
+    if (onPaper) {
+      this.before = this.index;
+      this.stop();
+      const { observed, simulated } = this.content;
+      this.index = Math.min(observed.counts.length, simulated?.counts.length ?? Infinity) - 1;
+    } else [this.index, this.before] = [this.before, null];
+  }
+
   show(index) {
     this.index = index;
     const time = this.time(index);
@@ -94,16 +109,19 @@ class Movie {
     const spans = dim === 2 ? [upper[0] - lower[0], upper[1] - lower[1]] : [1, 0.75];
     const width = canvas.clientWidth || 400;
     const height = Math.min(Math.max((width * spans[1]) / spans[0], 0.35 * width), 1.1 * width);
+    const whole = height + FOOT;
     const dense = window.devicePixelRatio || 1;
-    if (canvas.width !== Math.round(width * dense) || canvas.height !== Math.round(height * dense)) {
-      [canvas.width, canvas.height] = [Math.round(width * dense), Math.round(height * dense)];
-      canvas.style.height = `${height}px`;
+    if (canvas.width !== Math.round(width * dense) || canvas.height !== Math.round(whole * dense)) {
+      [canvas.width, canvas.height] = [Math.round(width * dense), Math.round(whole * dense)];
+      canvas.style.height = `${whole}px`;
     }
     const brush = canvas.getContext("2d");
     brush.setTransform(dense, 0, 0, dense, 0, 0);
-    brush.clearRect(0, 0, width, height);
+    brush.clearRect(0, 0, width, whole);
     if (dim === 2) this.plane(brush, frames, width, height, spans);
     else this.line(brush, frames, width, height);
+    const pixels = dim === 2 ? Math.min(width / spans[0], height / spans[1]) : (width - 2 * INSET) / (upper[0] - lower[0]);
+    this.bar(brush, width, whole, pixels);
     if (this.index >= frames.counts.length) this.over(brush, width, height);
   }
 
@@ -123,9 +141,8 @@ class Movie {
 
   /** In one dimension time goes down; what was and what comes is pale. */
   line(brush, frames, width, height) {
-    const inset = 14;
-    const row = (index) => inset + ((height - 2 * inset) * index) / Math.max(this.last, 1);
-    const along = (x) => inset + ((width - 2 * inset) * x) / FINE;
+    const row = (index) => INSET + ((height - 2 * INSET) * index) / Math.max(this.last, 1);
+    const along = (x) => INSET + ((width - 2 * INSET) * x) / FINE;
     frames.positions.forEach((frame, index) => this.dots(brush, frames.counts[index], (k) => [along(frame[k]), row(index)], 1.3, 0.45));
     const index = Math.min(this.index, frames.counts.length - 1);
     brush.strokeStyle = paint("--line");
@@ -150,6 +167,21 @@ class Movie {
       first += count;
     });
     brush.globalAlpha = 1;
+  }
+
+  /** How long things are: a bar with a round length, in the units of the data. */
+  bar(brush, width, whole, pixels) {
+    const most = (BAR * width) / pixels;
+    const power = 10 ** Math.floor(Math.log10(most));
+    const length = power * [5, 2, 1].find((factor) => factor * power <= most);
+    const [left, middle] = [INSET, whole - FOOT / 2];
+    brush.fillStyle = paint("--muted");
+    brush.fillRect(left, middle - 1, length * pixels, 2);
+    for (const end of [left, left + length * pixels - 1]) brush.fillRect(end, middle - 4, 1, 8);
+    brush.font = "12.5px system-ui, sans-serif";
+    brush.textAlign = "left";
+    const text = length >= 1e-3 && length < 1e5 ? String(Number(length.toPrecision(1))) : written(length, 1);
+    brush.fillText(text, left + length * pixels + 8, middle + 4);
   }
 
   over(brush, width, height) {

@@ -54,7 +54,7 @@ function drawCurve(holder, potential, state) {
     x: potential.role === "external" ? "distance from the centre |x|" : "distance between particles r", y: name,
   });
   const xs = columns.r.map((r) => Math.max(r, across.low));
-  drawHill(plot, xs, columns.density);
+  drawHill(plot, xs, columns.density, potential.peak);
   if (!logarithmic && linear.low < 0 && linear.high > 0) {
     const at = plot.y.place(0);
     draw(plot.inside, "line", { class: "zero", x1: plot.area.left, x2: plot.area.right, y1: at, y2: at });
@@ -84,9 +84,8 @@ function drawSizes(plot, xs, shown) {
   draw(plot.inside, "path", { class: "line negative", d: through(plot, xs, part(-1)) });
 }
 
-/** How often distances were seen, as a hill at the bottom. */
-function drawHill(plot, xs, density) {
-  const top = Math.max(...density);
+/** How often distances were seen, as a hill at the bottom; its top may be at distances that are not shown. */
+function drawHill(plot, xs, density, top) {
   if (!(top > 0)) return;
   const height = HILL * (plot.area.bottom - plot.area.top);
   const points = xs.map((x, k) => `${plot.x.place(x).toFixed(1)} ${(plot.area.bottom - (height * density[k]) / top).toFixed(1)}`);
@@ -125,7 +124,8 @@ function drawComparison(holder, one) {
 function readComparison(one, plot, k) {
   const parts = [[`near ${written(plot.xs[k])}`, false], [`observed ${written(one.observed[k])}`, true]];
   if (one.predicted) {
-    parts.push([`predicted ${written(one.predicted[k])} (${written(one.lower[k])} to ${written(one.upper[k])})`, false]);
+    parts.push([`predicted ${written(one.predicted[k])}`, false]);
+    parts.push([`95 %: ${written(one.lower[k])} to ${written(one.upper[k])}`, false]);
   }
   return { parts, at: plot.xs[k], value: one.observed[k] };
 }

@@ -7,6 +7,7 @@ const VIRIDIS = [
 const PALE = 90; // of 255: places with hardly any data
 const LEVELS = 11;
 const ARROWS = 9; // in each direction
+const COLOURED = { slope: "size of the slope", force: "size of the force", potential: "value" };
 const KEY = 64; // pixels for the colours' key
 
 function colour(part) {
@@ -34,8 +35,9 @@ function drawMap(holder, potential, state) {
   const { x, y } = potential;
   const ends = (values) => ({ low: values[0], high: values[values.length - 1], log: false });
   const ratio = Math.min(0.8, Math.max(0.5, ((ends(y).high - ends(y).low) / (ends(x).high - ends(x).low)) * 0.8));
-  const names = potential.role === "external" ? ["x₁", "x₂"] : ["displacement z₁", "z₂"];
-  const plot = frame(holder, ends(x), ends(y), { x: names[0], y: names[1] }, ratio, KEY + 12);
+  const [first, second] = potential.axes;
+  const across = potential.role === "external" ? first : `displacement ${first}`;
+  const plot = frame(holder, ends(x), ends(y), { x: across, y: second }, ratio, KEY + 12);
   const tone = scale(low, high, 0, 1, logarithmic);
   const part = (value) => tone.place(logarithmic ? Math.max(value, low) : value);
   const { area } = plot;
@@ -47,6 +49,7 @@ function drawMap(holder, potential, state) {
   for (const level of levels) draw(plot.inside, "path", { class: "contour", d: contour(plot, x, y, shown.rows, level) });
   if (shown.sign) drawArrows(plot, potential, shown.sign);
   drawKey(plot, tone, shown.name);
+  holder.closest("figure").querySelector(".legend .key").textContent = COLOURED[state.show];
   return { ...plot, shown };
 }
 
@@ -127,14 +130,20 @@ function drawKey(plot, tone, name) {
 
 function readMap(potential, state, i, j) {
   const { value, value_half: half } = potential.columns;
-  const near = (middle, width) => (width === undefined ? "" : width === null ? " ± unknown" : ` ± ${written(width, 2)}`);
+  const near = (middle, width) =>
+    width === null ? "unknown" : `${written(middle - width)} to ${written(middle + width)}`;
   const at = (name) => potential.columns[name]?.[j][i];
+  const band = (ends) => (potential.banded ? [[`95 %: ${ends}`, false]] : []);
   const where = [`(${written(potential.x[i])}, ${written(potential.y[j])})`, false];
   const letter = potential.letter;
-  if (state.show === "potential") return [where, [`${letter} = ${written(value[j][i])}${near(value, half?.[j][i])}`, true]];
+  if (state.show === "potential") {
+    return [where, [`${letter} = ${written(value[j][i])}`, true], ...band(near(value[j][i], half?.[j][i] ?? null))];
+  }
   const sign = state.show === "force" ? -1 : 1;
-  const parts = ["gradient_1", "gradient_2"].map((name) => `${written(sign * at(name))}${near(0, at(`${name}_half`))}`);
-  return [where, [`${sign < 0 ? "−" : ""}∇${letter} = (${parts.join(", ")})`, true]];
+  const both = ["gradient_1", "gradient_2"];
+  const parts = both.map((name) => written(sign * at(name)));
+  const ends = both.map((name) => near(sign * at(name), at(`${name}_half`) ?? null));
+  return [where, [`${sign < 0 ? "−" : ""}∇${letter} = (${parts.join(", ")})`, true], ...band(ends.join(" and "))];
 }
 
 /** The place that is read. */

@@ -41,6 +41,7 @@ function wireMap(figure, one) {
   };
   redraws.push(() => {
     plot = drawMap(holder, one, state);
+    for (const slider of [across, up]) align(slider, plot, plot.area.left, plot.area.right);
     point();
   });
   for (const slider of [across, up]) slider.addEventListener("input", point);
@@ -52,7 +53,8 @@ function wireMap(figure, one) {
   };
   holder.addEventListener("pointermove", follow);
   holder.addEventListener("pointerdown", follow);
-  const flat = { x_1: one.y.flatMap(() => one.x), x_2: one.y.flatMap((y) => one.x.map(() => y)) };
+  const axis = one.axes[0][0];
+  const flat = { [`${axis}_1`]: one.y.flatMap(() => one.x), [`${axis}_2`]: one.y.flatMap((y) => one.x.map(() => y)) };
   for (const [name, rows] of Object.entries(one.columns)) flat[name] = rows.flat();
   wireFiles(figure, () => flat);
 }
@@ -83,10 +85,18 @@ content.comparisons.forEach((one, number) => {
   wireCurve(figure, one, (holder) => drawComparison(holder, one), (plot, k) => readComparison(one, plot, k), columns);
 });
 
+const radial = content.potentials.some((one) => one.form === "radial");
+const mapped = content.potentials.some((one) => one.form === "map");
+document.querySelector('input[name="x"]').closest("fieldset").hidden = !radial; // maps have no axis of distances
+const PLANE = {
+  slope: "∇V and ∇Φ: how steep the potentials are.",
+  force: "−∇V and −∇Φ: the force on a particle.",
+};
 const WORDS = {
   slope: "V′ and Φ′: how steep the potentials are.",
   force: "−V′ and −Φ′: the force on a particle, positive where it pushes outwards.",
   potential: "V and Φ themselves. A constant in them cannot be known: here their mean over the range shown is 0.",
+  ...(radial ? {} : PLANE),
 };
 
 function update() {
@@ -94,7 +104,7 @@ function update() {
   const potential = state.show === "potential";
   for (const input of document.querySelectorAll('.switch input[name="y"]')) input.disabled = potential;
   const sizes = state.y === "log" && !potential ? " Sizes on a logarithmic axis; broken lines are negative values." : "";
-  const maps = content.potentials.some((one) => one.form === "map") && !potential ? " Maps: colours are sizes, arrows directions." : "";
+  const maps = mapped && !potential ? " Maps: colours are sizes, arrows directions." : "";
   document.getElementById("shown").textContent = WORDS[state.show] + maps + sizes;
   redraw();
 }
@@ -117,7 +127,15 @@ window.addEventListener("resize", () => {
   cancelAnimationFrame(waiting);
   waiting = requestAnimationFrame(redraw);
 });
-for (const query of ["(prefers-color-scheme: dark)", "print"]) window.matchMedia(query).addEventListener("change", redraw);
+window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+const printed = (onPaper) => {
+  movie.print(onPaper);
+  redraw();
+};
+const paper = window.matchMedia("print");
+paper.addEventListener("change", () => printed(paper.matches));
+window.addEventListener("beforeprint", () => printed(true)); // some browsers say only one of the two
+window.addEventListener("afterprint", () => printed(false));
 
 // It plays once when it comes into view, unless the reader has asked for less motion.
 if (movie.button && !window.matchMedia("(prefers-reduced-motion: reduce)").matches) {
