@@ -6,11 +6,13 @@ from typing import Any
 
 from trackless._errors import InputError
 from trackless.mixtures import listed
+from trackless.passing import surveyed
 from trackless.snapshots import Snapshots
 from trackless.space import Box
 from trackless.wording import plural
 
 UNKNOWN = object()  # of fits that were saved before boxes were
+SHARED = "in part"  # whether data are those of a fit: True, False, None where nobody knows, or this: some of them are
 
 
 def check_belongs(fitted: Any, snapshots: Any, asked: str) -> None:
@@ -53,6 +55,24 @@ def check_belongs(fitted: Any, snapshots: Any, asked: str) -> None:
             f"{asked}: the fit has mean coupling, for which the number of particles must not change within a run, and "
             "in these data it does; fit again with coupling='sum'"
         )
+
+
+def known_again(fitted: Any, snapshots: Snapshots) -> tuple[Snapshots, bool | str | None]:
+    """Snapshots, cut at gaps as those of a fit, and whether they are those of the fit.
+
+    True: the same; SHARED: some of them; False: none that is known; None: nobody knows.
+    """
+    fingerprint, frames = getattr(fitted, "fingerprint_", None), getattr(fitted, "frames_", None)
+    cut = snapshots.without_gaps(getattr(fitted, "max_gap_", None))
+    if fingerprint is not None:
+        if fingerprint in (snapshots.fingerprint(), cut.fingerprint()):
+            return cut, True
+        apart = snapshots.without_gaps("auto")  # the command line cuts before it fits
+        if fingerprint == apart.fingerprint():
+            return apart, True
+    if frames is None or not len(frames.particles):  # files of earlier versions, or frames that are all alike
+        return cut, None
+    return cut, SHARED if surveyed(cut).known.shared_with(frames) else False
 
 
 def _space(box: Box) -> str:

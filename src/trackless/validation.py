@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import clone
 
 from trackless._errors import InputError
-from trackless.belonging import check_belongs
+from trackless.belonging import SHARED, check_belongs, known_again
 from trackless.choices import Choices, centers_of, pairs_that_meet
 from trackless.comparison import Comparison, compare
 from trackless.estimators.self_test import SelfTest
@@ -34,7 +34,8 @@ WORK = 2e10  # forces that are computed at most for predictions: about a minute,
 ERRORS = 3.0  # standard errors by which a fit with one more potential must be better
 AS_IT_IS = {
     True: "these are the data that the fit was made from, NOT HELD OUT: p-values are too good",
-    False: "the fit was tested as it is, on data that it has not seen",
+    SHARED: "these data share snapshots with those of the fit, NOT HELD OUT: p-values are too good",
+    False: "the fit was tested as it is, on data that are not the snapshots of the fit",
     None: "the fit was tested as it is; whether it was made from these data is not known (it is one of moments, or an "
     "old file); if it was, p-values are too good",
 }
@@ -141,7 +142,7 @@ def validate(
     held_out : "auto" or float
         The part of the runs (of the time, where there are fewer than five runs) that is held out: an estimator with
         the same settings is fitted to the rest, and tested. 0 tests the fit itself, for data that it has not seen.
-        "auto" is 0.3 if the fit was made from these very snapshots, else 0.
+        "auto" is 0.3 if the fit was made from these snapshots, or some of them, else 0.
     replicates : int
         How often every held-out beginning is simulated; p-values are whole multiples of 1 / (replicates + 1).
     seed : int
@@ -168,6 +169,7 @@ def validate(
         raise InputError(f"held_out: expected a part between 0 and 1, or 'auto', got {held_out!r}")
     if part > 0:
         rest, test, said = _held_out(snapshots, part)
+        said += "; these data share snapshots with those of the fit" if seen == SHARED else ""
         tested, seen = _unfitted(fitted).fit(rest), False
     else:
         tested, test, said = fitted, snapshots, AS_IT_IS[seen]
@@ -191,18 +193,6 @@ def _own_test(fitted: Any, sentences: list[str]) -> ResidualTest | None:
         why = own.sentence.replace("THE MODEL DOES NOT FIT ", "")
         sentences.append(f"THE FIT FAILED ITS RESIDUAL TEST on the data that it was made from {why}")
     return own
-
-
-def known_again(fitted: Any, snapshots: Snapshots) -> tuple[Snapshots, bool | None]:
-    """Snapshots, cut at gaps as those of a fit, and whether they are those of the fit; None where nobody knows."""
-    fingerprint = getattr(fitted, "fingerprint_", None)
-    cut = snapshots.without_gaps(getattr(fitted, "max_gap_", None))
-    if fingerprint is None:
-        return cut, None
-    if fingerprint in (snapshots.fingerprint(), cut.fingerprint()):
-        return cut, True
-    apart = snapshots.without_gaps("auto")  # the command line cuts before it fits
-    return (apart, True) if fingerprint == apart.fingerprint() else (cut, False)
 
 
 def _sigma_known(fitted: Any) -> bool:
@@ -313,16 +303,16 @@ def _with_integrals(found: Comparison, part: Snapshots, candidates: dict[str, An
     return replace(found, errors=tuple(errors))
 
 
-def _residuals(tested: Any, test: Snapshots, seen: bool | None, sentences: list[str]) -> ResidualTest | None:
+def _residuals(tested: Any, test: Snapshots, seen: bool | str | None, sentences: list[str]) -> ResidualTest | None:
     if not isinstance(tested, SelfTest) or not tested.can_be_tested(test):
         sentences.append("residual test: not asked of this kind of fit")
         return None
     try:
-        found = tested.residual_test(test, other=not seen)
+        found = tested.residual_test(test, other=seen is not True)
     except InputError as error:
         sentences.append(f"residual test: {error}")
         return None
-    sentences.append(f"on data it has not seen {found.sentence}" if found.passed and seen is False else found.sentence)
+    sentences.append(f"on other data {found.sentence}" if found.passed and seen is False else found.sentence)
     return found
 
 

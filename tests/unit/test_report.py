@@ -265,16 +265,26 @@ def test_other_data_are_not_taken_for_those_of_the_fit(fitted, learnt, data, tmp
             fact[:2] for fact in said["facts"]
         ]
         assert said["title"] == "Learnt forces and other.npz"
-        assert "The fit was made from other data and has not seen these." in page(said)
+        assert "These are not the snapshots of the fit." in page(said)
         assert "data = ...  # the snapshots of the fit, which are not those of this report" in said["code"]
         own = collect(fit, data, source=["data.npz"], simulate=False)
         assert own["seen"] is True
-        assert "has not seen" not in page(own)
+        assert "not the snapshots of the fit" not in page(own)
     wrong = tl.simulate(MODEL, runs=60, step=1e-3, seed=4, initial=1.5)
     wrong = tl.Snapshots(1.2 * wrong.positions, wrong.times)
     assert "The fitted model does not explain these data." in [
         warned["headline"] for warned in collect(learnt, wrong, simulate=False)["warnings"]
     ]
+
+
+def test_a_part_of_the_data_of_a_fit_is_said_to_be_one(fitted, learnt, data):
+    for fit in (fitted, learnt):
+        said = collect(fit, data[:50], source=["data.npz"])
+        assert "These data share snapshots with those of the fit" in page(said)
+        assert any("share snapshots with those of the fit" in one for one in said["comparison_sentences"])
+        assert said["title"] == "Learnt forces and data.npz"
+        own = fit.residual_test(data[:50], other=True)
+        assert ("Residual test", f"p = {own.p_value:.2g}") in [fact[:2] for fact in said["facts"]]
 
 
 def test_a_fit_that_does_not_know_its_data_is_believed(fitted, data):

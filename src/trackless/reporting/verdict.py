@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trackless._errors import InputError
+from trackless.belonging import SHARED
 from trackless.fitting import NOISELESS
 from trackless.goodness import ResidualTest
 from trackless.identifiability import OPPOSED, Identifiability
@@ -78,18 +79,19 @@ def verdict(fitted: Any, test: ResidualTest | None, known: Identifiability | Non
     return Verdict(warnings, passed, untested)
 
 
-def residual_test(fitted: Any, snapshots: Snapshots, seen: bool | None) -> ResidualTest | None:
+def residual_test(fitted: Any, snapshots: Snapshots, seen: bool | str | None) -> ResidualTest | None:
     """Whether the data look as if the fitted model had made them; None where that cannot be asked.
 
-    ``seen``: whether they are those of the fit (None: nobody knows, and they are taken for those if they may be).
+    ``seen``: whether they are those of the fit (None: nobody knows, and they are taken for those if they may be;
+    SHARED: some of them, which the test of the fit's own data says nothing of).
     """
     findings = getattr(fitted, "findings_", None)
-    if findings is not None and seen is not False:
+    if findings is not None and seen in (True, None):
         return findings.residual_test
     if not hasattr(fitted, "can_be_tested") or not fitted.can_be_tested(snapshots):
         return None
     try:
-        return fitted.residual_test(snapshots, other=seen is False)
+        return fitted.residual_test(snapshots, other=seen in (False, SHARED))
     except (InputError, np.linalg.LinAlgError):  # other data than those of the fit, though nobody knew, or too few
         return None
 
