@@ -11,11 +11,11 @@ from trackless._errors import InputError
 from trackless.belonging import SHARED
 from trackless.fitting import NOISELESS
 from trackless.goodness import ResidualTest
-from trackless.identifiability import OPPOSED, Identifiability
+from trackless.identifiability import NOWHERE, OPPOSED, Identifiability
 from trackless.intensity import is_unknown
 from trackless.mixtures import Kinds, in_words, listed
 from trackless.noise import DISAGREE
-from trackless.presence import STRONG, leans_towards, presence
+from trackless.presence import STRONG, factors_of, leans_towards, presence
 from trackless.snapshots import Snapshots
 from trackless.validation import FAILED
 
@@ -23,7 +23,6 @@ FEW_PARTS = 8  # independent parts of the data, below which error bars are rough
 ILL_CONDITIONED = 1e10
 TRADED = 0.2  # a trade-off of V and Phi by more than this part of a force is worth a warning
 WRONG_MATCHES = 0.05
-NOWHERE = "is nowhere known better than it is large"  # as identifiability says it
 
 
 class Warned(NamedTuple):
@@ -157,10 +156,7 @@ def _of_bands(fitted: Any) -> Iterator[Warned]:
 
 
 def _of_evidence(fitted: Any) -> Iterator[Warned]:
-    findings = getattr(fitted, "findings_", None)
-    if findings is None:
-        return
-    known = list(_factors(fitted, findings))
+    known = list(factors_of(fitted))
     unseen = [(role, kinds) for role, kinds, factor in known if factor < STRONG and not leans_towards(factor)]
     likely = [(role, kinds, factor) for role, kinds, factor in known if leans_towards(factor)]
     if unseen:
@@ -170,16 +166,6 @@ def _of_evidence(fitted: Any) -> Iterator[Warned]:
         names = " and ".join(_named(role, kinds) for role, kinds, _ in likely)
         detail = "; ".join(presence(_named(role, kinds).partition(" ")[2], factor) for role, kinds, factor in likely)
         yield Warned(f"The data speak for {names}, but not clearly.", detail)
-
-
-def _factors(fitted: Any, findings: Any) -> Iterator[tuple[int, Kinds, float]]:
-    """The log Bayes factor of each potential."""
-    for role, own in enumerate((fitted.external_, fitted.interaction_)):
-        factors = findings.log_bayes_factors[role]
-        each = factors if isinstance(factors, tuple) else (factors,)
-        for (kinds, _), factor in zip(listed(own), each, strict=False):
-            if factor is not None:
-                yield role, kinds, factor
 
 
 def _named(role: int, kinds: Kinds) -> str:
