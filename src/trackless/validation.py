@@ -14,15 +14,16 @@ import numpy as np
 from sklearn.base import clone
 
 from trackless._errors import InputError
-from trackless.belonging import SHARED, check_belongs, known_again
+from trackless.belonging import SHARED, check_belongs, known_again, mismatches
 from trackless.choices import Choices, centers_of, pairs_that_meet
 from trackless.comparison import Comparison, compare
 from trackless.estimators.self_test import SelfTest
 from trackless.fitting import PART
 from trackless.futures import NO_SIGMA
 from trackless.goodness import ResidualTest
+from trackless.magnitudes import check_whole
 from trackless.pieces import usual_length
-from trackless.prediction import REPLICATES, Prediction, predict
+from trackless.prediction import FEWEST, REPLICATES, Prediction, predict
 from trackless.snapshots import Snapshots
 from trackless.space import half_box
 
@@ -163,9 +164,11 @@ def validate(
     (True, 'the fit')
     """
     check_belongs(fitted, snapshots, "validate")
+    check_whole("replicates", replicates, FEWEST)
+    check_whole("seed", seed, 0)
     snapshots, seen = known_again(fitted, snapshots)
-    part = (HELD_OUT if seen else 0.0) if held_out == "auto" else float(held_out)
-    if not 0 <= part < 1:
+    part = (HELD_OUT if seen else 0.0) if held_out == "auto" else held_out
+    if isinstance(part, (str, bool)) or not isinstance(part, (int, float, np.number)) or not 0 <= part < 1:
         raise InputError(f"held_out: expected a part between 0 and 1, or 'auto', got {held_out!r}")
     if part > 0:
         rest, test, said = _held_out(snapshots, part)
@@ -173,7 +176,7 @@ def validate(
         tested, seen = _unfitted(fitted).fit(rest), False
     else:
         tested, test, said = fitted, snapshots, AS_IT_IS[seen]
-    sentences = [said]
+    sentences = [said, *mismatches(fitted, snapshots)]
     own = _own_test(fitted, sentences)
     comparison = _compared(fitted, snapshots, sentences)
     residual = _residuals(tested, test, seen, sentences)

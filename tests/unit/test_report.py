@@ -277,6 +277,19 @@ def test_other_data_are_not_taken_for_those_of_the_fit(fitted, learnt, data, tmp
     ]
 
 
+def test_data_unlike_those_of_the_fit_are_a_warning(fitted):
+    fewer = tl.simulate(MODEL, runs=10, particles=5, step=1e-3, seed=4)
+    warned = {one["headline"]: one["detail"] for one in collect(fitted, fewer, simulate=False)["warnings"]}
+    assert "N = 10, these data have N = 5" in warned["The data are not like those of the fit."]
+
+
+@pytest.mark.parametrize("name", ["page.pdf", "page", "page.txt"])
+def test_a_report_is_a_page_of_html(fitted, data, tmp_path, name):
+    with pytest.raises(tl.InputError, match=r"a report is a page of HTML.*\.html, \.htm"):
+        fitted.report(tmp_path / name, data)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_part_of_the_data_of_a_fit_is_said_to_be_one(fitted, learnt, data):
     for fit in (fitted, learnt):
         said = collect(fit, data[:50], source=["data.npz"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import trackless as tl
-from trackless.belonging import SHARED, known_again
+from trackless.belonging import SHARED, known_again, mismatches
 from trackless.passing import surveyed
 from trackless.plots import validation_figure
 
@@ -123,6 +123,20 @@ def test_fits_of_older_files_do_not_know_parts_of_their_data(fitted):
     assert known_again(old, DATA[:59])[1] is None
 
 
+def test_other_numbers_of_particles_and_ignored_species_are_said(fitted):
+    fewer = tl.simulate(MODEL, runs=10, particles=5, step=1e-3, seed=3)
+    said = mismatches(fitted, fewer)
+    assert len(said) == 1
+    assert "made with N = 10, these data have N = 5" in said[0]
+    assert "is taken to be 2 times that" in said[0]
+    assert tl.validate(fitted, fewer, **FAST).sentences[1] == said[0]
+    several = tl.Snapshots(DATA.positions, DATA.times, species=["a", "b"] * 5)
+    assert mismatches(fitted, several) == [
+        "species are ignored: the fit knows one kind of particles only, the data have a, b"
+    ]
+    assert mismatches(fitted, DATA) == mismatches(settings(coupling="sum").fit(DATA), fewer) == []
+
+
 def test_wrong_noise_and_missing_potentials_are_found():
     wrong = tl.validate(settings(sigma=1.3).fit(DATA), DATA, **FAST)
     assert not wrong.passed
@@ -166,6 +180,9 @@ def test_what_cannot_be_asked_is_said():
         (lambda fit: tl.validate(fit, np.zeros((2, 3, 4, 2))), "expected Snapshots"),
         (lambda fit: tl.validate(settings(), DATA), "expected a fitted estimator"),
         (lambda fit: tl.validate(fit, DATA, held_out=1.5), "between 0 and 1"),
+        (lambda fit: tl.validate(fit, DATA, held_out="x"), "held_out: expected a part between 0 and 1.*got 'x'"),
+        (lambda fit: tl.validate(fit, DATA, seed="a"), "seed: expected a whole number of at least 0, got 'a'"),
+        (lambda fit: tl.validate(fit, DATA, replicates=0), "replicates: expected a whole number of at least 19, got 0"),
         (
             lambda fit: tl.validate(fit, tl.Snapshots(np.zeros((2, 3, 4, 3)), dt=1.0)),
             "the fit is of 2-dimensional data, these have 3",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trackless._errors import InputError
-from trackless.belonging import SHARED, check_belongs, known_again
+from trackless.belonging import SHARED, check_belongs, known_again, mismatches
 from trackless.exploration import Exploration
 from trackless.identifiability import Identifiability
 from trackless.mixtures import listed
@@ -16,7 +16,7 @@ from trackless.prediction import Curve, Prediction, observed_curves, predict
 from trackless.reporting.animation import animated
 from trackless.reporting.curves import plain, potentials_of
 from trackless.reporting.settings import code_of, facts_about, settings_of, software
-from trackless.reporting.verdict import residual_test, verdict
+from trackless.reporting.verdict import Warned, residual_test, verdict
 from trackless.snapshots import Snapshots
 
 REPLICATES = 39  # simulations of all beginnings: 95 % of what they show is nearly all of it
@@ -68,6 +68,8 @@ def collect(
     known = fitted.identifiability() if hasattr(fitted, "identifiability") else None
     test = residual_test(fitted, snapshots, seen)
     judged = verdict(fitted, test, known, validation)
+    unlike = mismatches(fitted, snapshots)
+    differing = [Warned("The data are not like those of the fit.", "; ".join(unlike))] if unlike else []
     predictive = getattr(validation, "predictive", None)
     told = list(validation.sentences) if validation is not None else []
     if predictive is not None:
@@ -80,7 +82,7 @@ def collect(
         "seen": seen,
         "source": list(source),
         "software": software(),
-        "warnings": [warned._asdict() for warned in judged.warnings],
+        "warnings": [warned._asdict() for warned in (*judged.warnings, *differing)],
         "passed": judged.passed,
         "untested": judged.untested,
         "facts": facts_about(fitted, snapshots, test),
