@@ -75,8 +75,8 @@ def mismatches(fitted: Any, snapshots: Snapshots) -> list[str]:
         )  # fmt: skip
         said.append(
             f"the fit has mean coupling and was made with N = {number}, these data have N = {here}: the force of a "
-            f"pair, -grad Phi / N, is taken to be {factors} times that in the data of the fit; if it is the same, fit with "
-            "coupling='sum'"
+            f"pair, -grad Phi / N, is taken to be {factors} times that in the data of the fit; if it is the same, fit "
+            "with coupling='sum'"
         )
     return said
 
