@@ -6,11 +6,13 @@ from typing import Any
 
 from trackless._errors import InputError
 from trackless.mixtures import listed
+from trackless.passing import surveyed
 from trackless.snapshots import Snapshots
 from trackless.space import Box
 from trackless.wording import plural
 
 UNKNOWN = object()  # of fits that were saved before boxes were
+SHARED = "in part"  # whether data are those of a fit: True, False, None where nobody knows, or this: some of them are
 
 
 def check_belongs(fitted: Any, snapshots: Any, asked: str) -> None:
@@ -53,6 +55,48 @@ def check_belongs(fitted: Any, snapshots: Any, asked: str) -> None:
             f"{asked}: the fit has mean coupling, for which the number of particles must not change within a run, and "
             "in these data it does; fit again with coupling='sum'"
         )
+
+
+def mismatches(fitted: Any, snapshots: Snapshots) -> list[str]:
+    """How data differ from those of a fit, though they are not refused."""
+    said = []
+    potentials = (*listed(fitted.external_), *listed(fitted.interaction_))
+    if len(snapshots.species or ()) > 1 and not any(kinds for kinds, _ in potentials):
+        names = ", ".join(snapshots.species or ())
+        said.append(f"species are ignored: the fit knows one kind of particles only, the data have {names}")
+    number = getattr(getattr(fitted, "moments_", None), "number", None)
+    if fitted.interaction_ is None or getattr(fitted, "coupling", "sum") != "mean" or number is None:
+        return said
+    counts = {int(n) for m in range(1 if snapshots.regular else snapshots.runs) for n in snapshots.counts_of(m)}
+    if counts != {number}:
+        few, most = min(counts), max(counts)
+        here, factors = (f"{few}", f"{number / few:.3g}") if few == most else (
+            f"{few} to {most}", f"{number / most:.3g} to {number / few:.3g}"
+        )  # fmt: skip
+        said.append(
+            f"the fit has mean coupling and was made with N = {number}, these data have N = {here}: the force of a "
+            f"pair, -grad Phi / N, is taken to be {factors} times that in the data of the fit; if it is the same, fit "
+            "with coupling='sum'"
+        )
+    return said
+
+
+def known_again(fitted: Any, snapshots: Snapshots) -> tuple[Snapshots, bool | str | None]:
+    """Snapshots, cut at gaps as those of a fit, and whether they are those of the fit.
+
+    True: the same; SHARED: some of them; False: none that is known; None: nobody knows.
+    """
+    fingerprint, frames = getattr(fitted, "fingerprint_", None), getattr(fitted, "frames_", None)
+    cut = snapshots.without_gaps(getattr(fitted, "max_gap_", None))
+    if fingerprint is not None:
+        if fingerprint in (snapshots.fingerprint(), cut.fingerprint()):
+            return cut, True
+        apart = snapshots.without_gaps("auto")  # the command line cuts before it fits
+        if fingerprint == apart.fingerprint():
+            return apart, True
+    if frames is None or not len(frames.particles):  # files of earlier versions, or frames that are all alike
+        return cut, None
+    return cut, SHARED if surveyed(cut).known.shared_with(frames) else False
 
 
 def _space(box: Box) -> str:

@@ -71,7 +71,7 @@ def cutoff_of(snapshots: Snapshots, seen: Observation, given: float | None, sent
     """Where interactions end: as given; in a box or a window there must be an end."""
     if given is not None:
         sentences.append(f"Phi ends at r = {checked_cutoff(given, snapshots.box):.4g}, as was given (cutoff=)")
-        lower, upper, _ = surveyed(snapshots)
+        lower, upper, *_ = surveyed(snapshots)
         across = float(np.linalg.norm(upper - lower))
         if given > BEYOND * across:  # powers of it would overflow
             raise InputError(

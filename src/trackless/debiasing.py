@@ -118,7 +118,7 @@ class Simulated:
         _, frames, particles, _ = data.positions.shape
         most = _memory.for_work(8 * data.dim * MOST_POSITIONS) // (8 * data.dim)
         self.runs = max(8, min(COPIES * data.runs, MOST_RUNS, most // (frames * FINE * particles)))
-        low, high, _ = surveyed(data)
+        low, high, *_ = surveyed(data)
         middle, half = 0.5 * (low + high), 0.5 * (high - low)
         self.bounds = (middle - FAR * half, middle + FAR * half) if data.box is None else None
 

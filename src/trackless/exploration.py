@@ -38,7 +38,7 @@ class Exploration:
     """
 
     def __init__(self, snapshots: Snapshots) -> None:
-        self.lower, self.upper, _ = surveyed(snapshots)
+        self.lower, self.upper, *_ = surveyed(snapshots)
         if not (np.isfinite(self.lower).all() and np.isfinite(self.upper).all()):
             snapshots.check_finite()
             raise InputError("positions: there is no particle in any snapshot")

@@ -27,11 +27,11 @@ from trackless.goodness import ResidualTest
 from trackless.intensity import Sigma, check_setting, is_unknown
 from trackless.likeness import unlike
 from trackless.losses import losses
-from trackless.mixtures import in_words, one_of
+from trackless.mixtures import one_of
 from trackless.noise_of_waves import guessed_sigma
 from trackless.observation import Observation
 from trackless.pieces import usual_length
-from trackless.presence import STRONG, presence
+from trackless.presence import STRONG, presence_of
 from trackless.prospects import prospect
 from trackless.radial_splines import RadialSplines
 from trackless.resolution import resolved_part
@@ -180,7 +180,7 @@ def _fitted(
     for name, wanted in (("external", external), ("interaction", interaction)):
         if not (wanted is None or isinstance(wanted, Basis) or wanted in ("auto", "radial", "free")):
             raise InputError(f"{name}: expected 'auto', 'radial', 'free', a basis or None, got {wanted!r}")
-    coupling, meant = chosen_coupling(snapshots, coupling) if coupling == "auto" else (coupling, "")
+    coupling, meant = chosen_coupling(snapshots, coupling)
     check_snapshots(snapshots, coupling, interaction is not None)
     fingerprint = snapshots.fingerprint()
     gaps = snapshots.gaps(max_gap)
@@ -384,7 +384,4 @@ def _factors(fitted: SelfTest, sentences: list[str], resolved: bool) -> tuple[An
 
 
 def _seen(member: Member, factor: float, resolved: bool) -> str:
-    name = ("external potential", "interaction")[member.role]
-    if member.kinds:
-        name += f" {('for', 'of')[member.role]} {in_words(member.kinds)}"
-    return presence(name, factor, resolved)
+    return presence_of(member.role, member.kinds, factor, resolved)

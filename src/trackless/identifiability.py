@@ -19,6 +19,7 @@ from trackless.solvers import condition_numbers
 
 Array = NDArray[np.float64]
 GRID = 400  # distances at which a slope is held against its error
+NOWHERE = "is nowhere known better than it is large"  # how the sentence on a potential lost in its error ends
 NOTABLE = 0.05  # a trade-off by less than this part of the forces is not worth a sentence
 OPPOSED = 0.5  # and so is one that the total force shows
 
@@ -225,7 +226,7 @@ def _said_of_ranges(fitted: Any) -> list[str]:
         typical = float(np.sqrt(np.mean(slope**2)))
         poor = error > typical
         if poor.all():
-            sentences.append(f"{primed} is nowhere known better than it is large")
+            sentences.append(f"{primed} {NOWHERE}")
         elif poor[-1]:
             known = r[np.flatnonzero(~poor)[-1]]
             sentences.append(f"beyond r = {known:.3g} the error of {primed} is larger than a typical {letter}'")

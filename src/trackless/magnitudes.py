@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from trackless._errors import InputError
 
 SMALLEST, LARGEST = 1e-30, 1e30  # eighth powers, products of four energies, are still numbers
@@ -22,3 +26,17 @@ def check_magnitude(name: str, *numbers: float) -> None:
         if number and not SMALLEST <= abs(number) <= LARGEST:
             kind = "small" if abs(number) < SMALLEST else "large"
             raise InputError(f"{name}: {number:g} is too {kind} to compute with; use units that bring it nearer to 1")
+
+
+def check_whole(name: str, number: Any, fewest: int) -> None:
+    """Refuse what is not a whole number of at least ``fewest``.
+
+    Examples
+    --------
+    >>> check_whole("replicates", 0, 19)
+    Traceback (most recent call last):
+    ...
+    trackless._errors.InputError: replicates: expected a whole number of at least 19, got 0
+    """
+    if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < fewest:
+        raise InputError(f"{name}: expected a whole number of at least {fewest}, got {number!r}")

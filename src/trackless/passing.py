@@ -14,6 +14,7 @@ from trackless import _progress
 from trackless._errors import InputError
 from trackless._shelf import read_ahead
 from trackless.passes import mapped
+from trackless.recognition import Candidates, KnownFrames, candidates, known_frames, late_enough
 from trackless.snapshots import Snapshots
 from trackless.stored import StoredArray
 
@@ -82,6 +83,17 @@ class Survey(NamedTuple):
     """(dim,): largest"""
     sums: Array
     """(runs, kinds, dim): positions of each kind, added up over all frames of each run"""
+    known: KnownFrames
+    """what some of the frames are known by, should they come again"""
+
+
+class _Part(NamedTuple):
+    """The same of some frames of some runs."""
+
+    lower: Array
+    upper: Array
+    sums: Array
+    frames: Candidates | None
 
 
 def surveyed(snapshots: Snapshots) -> Survey:
@@ -92,6 +104,7 @@ def surveyed(snapshots: Snapshots) -> Survey:
 def _surveyed(snapshots: Snapshots) -> Survey:
     lower, upper = np.full(snapshots.dim, np.inf), np.full(snapshots.dim, -np.inf)
     sums = np.zeros((snapshots.runs, len(snapshots.species or ("all",)), snapshots.dim))
+    frames: list[Candidates] = []
     every, look = list(_parts(snapshots, PART)), partial(_survey_of, snapshots)
     if snapshots.in_files:
         found = mapped(look, every, "exploring", lambda some: read_ahead(some, lambda part: snapshots.fetch(*part)))
@@ -101,16 +114,27 @@ def _surveyed(snapshots: Snapshots) -> Survey:
         # minimum and maximum hand NaN on, so this is the check for finite positions as well
         lower, upper = np.minimum(lower, part.lower), np.maximum(upper, part.upper)
         sums[runs.start : runs.stop] += part.sums
-    return Survey(lower, upper, sums)
+        frames += [part.frames] if part.frames is not None else []
+    return Survey(lower, upper, sums, known_frames(frames, snapshots.dim))
 
 
-def _survey_of(snapshots: Snapshots, part: tuple[range, int, int]) -> Survey:
+def _survey_of(snapshots: Snapshots, part: tuple[range, int, int]) -> _Part:
     """Of some frames of some runs."""
     points, kinds = snapshots.points_of_runs(*part), len(snapshots.species or ("all",))
     if not len(points):
         nothing = np.full(snapshots.dim, np.inf)
-        return Survey(nothing, -nothing, np.zeros((len(part[0]), kinds, snapshots.dim)))
-    return Survey(points.min(axis=0), points.max(axis=0), _summed(snapshots, *part, points, kinds))
+        return _Part(nothing, -nothing, np.zeros((len(part[0]), kinds, snapshots.dim)), None)
+    sums = _summed(snapshots, *part, points, kinds)
+    return _Part(points.min(axis=0), points.max(axis=0), sums, _frames_in(snapshots, *part, points))
+
+
+def _frames_in(snapshots: Snapshots, runs: range, first: int, last: int, points: NDArray[Any]) -> Candidates:
+    """What frames are known by."""
+    counts = [snapshots.counts_of(m)[first : last + 1] for m in runs]
+    late = [late_enough(len(snapshots.times_of(m)), first, last) for m in runs]
+    return candidates(
+        points, np.concatenate(counts), np.repeat(np.asarray(runs), last - first + 1), np.concatenate(late)
+    )
 
 
 def _summed(snapshots: Snapshots, runs: range, first: int, last: int, points: NDArray[Any], kinds: int) -> Array:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from trackless import _progress
 from trackless._errors import InputError
 from trackless.futures import STARTS, Beginnings, Draws, affordable, beginnings, why_not
+from trackless.magnitudes import check_whole
 from trackless.mixtures import in_words, listed
 from trackless.observables import Bins
 from trackless.potentials import RadialPotential
@@ -25,6 +26,7 @@ from trackless.uncertainty import cutoff_of
 from trackless.wording import plural
 
 Array = NDArray[np.float64]
+FEWEST = 19  # replicates, with which p-values can be 5 %
 REPLICATES = 199
 LEVEL = 0.01  # a p-value below this is a failure
 SHRINK = 0.1  # of covariances towards their diagonal: there are as many observables as simulations
@@ -121,8 +123,8 @@ def predict(
     >>> predict(fitted, other, replicates=19).p_value > 0.05
     True
     """
-    if replicates < 19:
-        raise InputError(f"replicates: expected at least 19, for p-values of 5 %, got {replicates}")
+    check_whole("replicates", replicates, FEWEST)
+    check_whole("seed", seed, 0)
     why = why_not(fitted, snapshots)
     if why:
         raise InputError(why)

@@ -6,7 +6,12 @@ word against a potential: 16 to 1 is for it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
+
+from trackless.mixtures import Kinds, in_words, listed
 
 STRONG = 3.0  # log Bayes factor from which on a potential counts as seen, or as not needed (20 to 1)
 EVEN = 0.4  # below, odds (of 1.5 to 1) lean to neither side
@@ -56,6 +61,25 @@ def presence(name: str, factor: float, resolved: bool = True) -> str:
             "snapshots are close enough in time, which is not known"
         )
     return f"no {name} is needed: odds are {_odds(factor)} to 1 against one"
+
+
+def presence_of(role: int, kinds: Kinds, factor: float, resolved: bool = True) -> str:
+    """The same of V (role 0) or Phi (1), of some kinds."""
+    name = ("external potential", "interaction")[role]
+    return presence(f"{name} {('for', 'of')[role]} {in_words(kinds)}" if kinds else name, factor, resolved)
+
+
+def factors_of(fitted: Any) -> Iterator[tuple[int, Kinds, float]]:
+    """Role, kinds and log Bayes factor of each potential of a fit that was asked for them."""
+    findings = getattr(fitted, "findings_", None)
+    if findings is None:
+        return
+    for role, own in enumerate((fitted.external_, fitted.interaction_)):
+        factors = findings.log_bayes_factors[role]
+        each = factors if isinstance(factors, tuple) else (factors,)
+        for (kinds, _), factor in zip(listed(own), each, strict=False):
+            if factor is not None:
+                yield role, kinds, factor
 
 
 def leans_towards(factor: float) -> bool:

@@ -15,13 +15,14 @@ from sklearn.base import clone
 
 from trackless._errors import InputError
 from trackless.alternatives import ADDED, ERRORS, FIT, NO_FORCE, WITHOUT, alternatives
-from trackless.belonging import check_belongs
+from trackless.belonging import SHARED, check_belongs, known_again, mismatches
 from trackless.comparison import Comparison
 from trackless.estimators.self_test import SelfTest
 from trackless.futures import NO_SIGMA
 from trackless.goodness import ResidualTest
+from trackless.magnitudes import check_whole
 from trackless.pieces import usual_length
-from trackless.prediction import REPLICATES, Prediction, predict
+from trackless.prediction import FEWEST, REPLICATES, Prediction, predict
 from trackless.snapshots import Snapshots
 
 HELD_OUT = 0.3  # part of the data, where the fit has seen all of them
@@ -29,7 +30,8 @@ FEWEST_RUNS = 5  # with fewer the end of every run is held out, not some of the 
 WORK = 2e10  # forces that are computed at most for predictions: about a minute, and the same numbers on every machine
 AS_IT_IS = {
     True: "these are the data that the fit was made from, NOT HELD OUT: p-values are too good",
-    False: "the fit was tested as it is, on data that it has not seen",
+    SHARED: "these data share snapshots with those of the fit, NOT HELD OUT: p-values are too good",
+    False: "the fit was tested as it is, on data that are not the snapshots of the fit",
     None: "the fit was tested as it is; whether it was made from these data is not known (it is one of moments, or an "
     "old file); if it was, p-values are too good",
 }
@@ -146,7 +148,7 @@ def validate(
     held_out : "auto" or float
         The part of the runs (of the time, where there are fewer than five runs) that is held out: an estimator with
         the same settings is fitted to the rest, and tested. 0 tests the fit itself, for data that it has not seen.
-        "auto" is 0.3 if the fit was made from these very snapshots, else 0.
+        "auto" is 0.3 if the fit was made from these snapshots, or some of them, else 0.
     replicates : int
         How often every held-out beginning is simulated; p-values are whole multiples of 1 / (replicates + 1).
     seed : int
@@ -169,16 +171,19 @@ def validate(
     check_belongs(fitted, snapshots, "validate")
     if usual_length(snapshots) < 2:
         raise InputError("validate: runs have a single snapshot, in which nothing moves; at least two are needed")
+    check_whole("replicates", replicates, FEWEST)
+    check_whole("seed", seed, 0)
     snapshots, seen = known_again(fitted, snapshots)
-    part = (HELD_OUT if seen else 0.0) if held_out == "auto" else float(held_out)
-    if not 0 <= part < 1:
+    part = (HELD_OUT if seen else 0.0) if held_out == "auto" else held_out
+    if isinstance(part, (str, bool)) or not isinstance(part, (int, float, np.number)) or not 0 <= part < 1:
         raise InputError(f"held_out: expected a part between 0 and 1, or 'auto', got {held_out!r}")
     if part > 0:
         rest, test, said = _held_out(snapshots, part)
+        said += "; these data share snapshots with those of the fit" if seen == SHARED else ""
         tested, seen = _unfitted(fitted).fit(rest), False
     else:
         tested, test, said = fitted, snapshots, AS_IT_IS[seen]
-    sentences = [said]
+    sentences = [said, *mismatches(fitted, snapshots)]
     own = _own_test(fitted, sentences)
     comparison = alternatives(fitted, snapshots, tested is fitted and not seen, sentences)
     residual = _residuals(tested, test, seen, sentences)
@@ -198,18 +203,6 @@ def _own_test(fitted: Any, sentences: list[str]) -> ResidualTest | None:
         why = own.sentence.replace("THE MODEL DOES NOT FIT ", "")
         sentences.append(f"THE FIT FAILED ITS RESIDUAL TEST on the data that it was made from {why}")
     return own
-
-
-def known_again(fitted: Any, snapshots: Snapshots) -> tuple[Snapshots, bool | None]:
-    """Snapshots, cut at gaps as those of a fit, and whether they are those of the fit; None where nobody knows."""
-    fingerprint = getattr(fitted, "fingerprint_", None)
-    cut = snapshots.without_gaps(getattr(fitted, "max_gap_", None))
-    if fingerprint is None:
-        return cut, None
-    if fingerprint in (snapshots.fingerprint(), cut.fingerprint()):
-        return cut, True
-    apart = snapshots.without_gaps("auto")  # the command line cuts before it fits
-    return (apart, True) if fingerprint == apart.fingerprint() else (cut, False)
 
 
 def _sigma_known(fitted: Any) -> bool:
@@ -238,16 +231,16 @@ def _held_out(snapshots: Snapshots, part: float) -> tuple[Snapshots, Snapshots, 
     return rest, test, f"an estimator with the same settings, fitted up to t = {cut:.4g}, tested on what came later"
 
 
-def _residuals(tested: Any, test: Snapshots, seen: bool | None, sentences: list[str]) -> ResidualTest | None:
+def _residuals(tested: Any, test: Snapshots, seen: bool | str | None, sentences: list[str]) -> ResidualTest | None:
     if not isinstance(tested, SelfTest) or not tested.can_be_tested(test):
         sentences.append("residual test: not asked of this kind of fit")
         return None
     try:
-        found = tested.residual_test(test, other=not seen)
+        found = tested.residual_test(test, other=seen is not True)
     except InputError as error:
         sentences.append(f"residual test: {error}")
         return None
-    sentences.append(f"on data it has not seen {found.sentence}" if found.passed and seen is False else found.sentence)
+    sentences.append(f"on other data {found.sentence}" if found.passed and seen is False else found.sentence)
     return found
 
 

@@ -68,6 +68,7 @@ def test_force_overwrites(folder, tmp_path):
         (("fit.trackless", "-o", "phi.table", "--length", -1), 2, ("--length", "above 0")),
         (("fit.trackless", "-o", "phi.table", "--points", 1), 2, ("--points", "10")),
         (("fit.trackless", "-o", "phi.table", "--reach", "3"), 2, ("--reach", "LOW:HIGH")),
+        (("fit.trackless", "-o", "phi.table", "--reach", "2:1"), 2, ("--reach", "increasing")),
         (("fit.trackless", "-o", "fit.trackless", "--format", "lammps", "--force"), 1, ("different files",)),
         (("fit.trackless",), 2, ("--output",)),
         (("missing.trackless", "-o", "phi.table"), 1, ("missing.trackless", "no such file")),

@@ -65,7 +65,7 @@ def test_a_page_may_show_a_validation(folder):
     result = trackless(*other, cwd=folder)
     assert json.loads(result.stdout)["passed"] is True
     made = (folder / "other.html").read_text(encoding="utf-8")
-    assert "The fit was tested as it is, on data that it has not seen." in made
+    assert "The fit was tested as it is, on data that are not the snapshots of the fit." in made
     assert "<h1>Learnt forces and other.npz</h1>" in made
 
 

@@ -71,7 +71,7 @@ def test_the_parser_sees_imports():
         "snapshots", "space", "potentials", "shapes", "basis", "tables", "tensor_splines", "exploration", "quadrature",
         "models", "matching", "networks", "species", "mixtures", "by_species", "composition", "spacing", "gaps",
         "coupling", "observables", "prospects", "snapshot_input", "observation", "waves", "_errors", "_threads",
-        "_progress", "passes", "excerpts", "digests",
+        "_progress", "passes", "excerpts", "digests", "recognition",
     ],
 )  # fmt: skip
 def test_the_ground_floor_knows_nothing_of_statistics(module):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import trackless as tl
+from trackless.belonging import SHARED, known_again
 
 MODEL = tl.models.reference()
 FAMILIES = (MODEL.external_basis, MODEL.interaction_basis)
@@ -33,6 +34,7 @@ def test_parts_are_the_whole(data, parts, regularization):
     assert fitted.moments_.runs.sum() == 150
     assert fitted.updates_ == 2
     assert fitted.fingerprint_ is None
+    assert known_again(fitted, data)[1] == known_again(fitted, parts[1])[1] == SHARED
 
 
 def test_moments_can_be_added_too(data, parts):

@@ -14,6 +14,7 @@ from trackless.exporting.continuation import Continued, continued_pair, continue
 from trackless.exporting.learnt import learnt_of
 from trackless.exporting.names import comment, words
 from trackless.exporting.scales import scales_of
+from trackless.identifiability import NOWHERE
 from trackless.potentials import Centered
 from trackless.shapes import Exponential, Gaussian, Power, ShiftedForce
 
@@ -379,6 +380,23 @@ def test_edges_are_said_as_they_are_known(tmp_path):
     single = known(Exponential(1.0))
     single.dynamics = "discrete"
     assert "single steps" in tl.export(single, tmp_path / "steps.csv").sentences[-1]
+
+
+def test_what_speaks_against_potentials_is_said_first(tmp_path):
+    fitted = known(Exponential(1.0), Power(2))
+    fitted.noise_ = SimpleNamespace(known=False)
+    fitted.findings_ = SimpleNamespace(residual_test=None, log_bayes_factors=(-4.0, 50.0))
+    lost = f"Phi' {NOWHERE}"
+    fitted.identifiability = lambda: SimpleNamespace(sentences=(lost,))
+    done = tl.export(fitted, tmp_path / "phi.table")
+    assert done.sentences[0].startswith("WARNING: sigma is not known")
+    assert done.sentences[1].startswith("WARNING: what is exported of V may be chance: no external potential is needed")
+    assert "54 to 1 against one" in done.sentences[1]
+    assert done.sentences[2] == f"WARNING: {lost}"
+    assert not any(said.startswith("WARNING") for said in done.sentences[3:])
+    text = (tmp_path / "phi.table").read_text()
+    assert "moves particles as the fit does" not in text
+    assert text.index("WARNING") < text.index("kT =")
 
 
 def test_networks_that_keep_no_range(tmp_path):

@@ -230,3 +230,11 @@ def test_a_cutoff_in_a_box_has_a_range_that_is_said(crowd, cutoff):
 def test_pairs_that_cannot_be_told_apart_must_be_nearer_than_the_cutoff(crowd):
     with pytest.raises(tl.InputError, match=r"exclude_below: 2 is not below 1\.5"):
         tl.fit(crowd, sigma=1.0, coupling="sum", cutoff=1.5, exclude_below=2.0)
+
+
+def test_mean_coupling_is_among_the_findings_of_a_mixture():
+    """Phi of a pair of species is then N times the potential of a pair, N those of all species."""
+    data = tl.simulate(tl.models.mixture(), runs=20, duration=0.2, step=1e-3)
+    said = tl.fit(data, sigma=1.0).findings_.sentences
+    many = int(data.counts_of(0)[0])
+    assert any(one.startswith("mean coupling") and f"Phi is N = {many} times" in one for one in said)

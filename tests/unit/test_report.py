@@ -287,11 +287,11 @@ def test_other_data_are_not_taken_for_those_of_the_fit(fitted, learnt, data, tmp
         assert said["seen"] is False
         assert ("Residual test", fit.residual_test(other, other=True).chance) in [fact[:2] for fact in said["facts"]]
         assert said["title"] == "Learnt forces and other.npz"
-        assert "The fit was made from other data and has not seen these." in page(said)
+        assert "These are not the snapshots of the fit." in page(said)
         assert "data = ...  # the snapshots of the fit, which are not those of this report" in said["code"]
         own = collect(fit, data, source=["data.npz"], simulate=False)
         assert own["seen"] is True
-        assert "has not seen" not in page(own)
+        assert "not the snapshots of the fit" not in page(own)
     wrong = tl.simulate(MODEL, runs=60, step=1e-3, seed=4, initial=1.5)
     wrong = tl.Snapshots(1.2 * wrong.positions, wrong.times)
     assert "The fitted model does not explain these data." in [
@@ -328,6 +328,29 @@ def test_no_pair_within_the_cutoff_of_a_fit(data):
     said = collect(near, tl.Snapshots(1e6 * data.positions, data.times), simulate=False)
     assert max(said["potentials"][0]["columns"]["density"]) == 0
     assert said["potentials"][0]["outside"] == ""  # pairs beyond a cutoff are without a force, and the fit says so
+
+
+def test_data_unlike_those_of_the_fit_are_a_warning(fitted):
+    fewer = tl.simulate(MODEL, runs=10, particles=5, step=1e-3, seed=4)
+    warned = {one["headline"]: one["detail"] for one in collect(fitted, fewer, simulate=False)["warnings"]}
+    assert "N = 10, these data have N = 5" in warned["The data are not like those of the fit."]
+
+
+@pytest.mark.parametrize("name", ["page.pdf", "page", "page.txt"])
+def test_a_report_is_a_page_of_html(fitted, data, tmp_path, name):
+    with pytest.raises(tl.InputError, match=r"a report is a page of HTML.*\.html, \.htm"):
+        fitted.report(tmp_path / name, data)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_part_of_the_data_of_a_fit_is_said_to_be_one(fitted, learnt, data):
+    for fit in (fitted, learnt):
+        said = collect(fit, data[:50], source=["data.npz"])
+        assert "These data share snapshots with those of the fit" in page(said)
+        assert any("share snapshots with those of the fit" in one for one in said["comparison_sentences"])
+        assert said["title"] == "Learnt forces and data.npz"
+        own = fit.residual_test(data[:50], other=True)
+        assert ("Residual test", f"p = {own.p_value:.2g}") in [fact[:2] for fact in said["facts"]]
 
 
 def test_a_fit_that_does_not_know_its_data_is_believed(fitted, data):

@@ -135,11 +135,11 @@ def rewritten(source, target, change):
         (lambda content: {**content, "format": "something else"}, "not a result saved by trackless"),
         (
             lambda content: {**content, "version": 99, "trackless": "7.1"},
-            r"saved by a newer trackless 7\.1, in version 99 .* trackless 0\.1\.0 reads up to 6: update it",
+            r"saved by a newer trackless 7\.1, in version 99 .* trackless 0\.1\.0 reads up to 7: update it",
         ),
         (
             lambda content: {**content, "version": 3},
-            r"saved by an older trackless 0\.1\.0, in version 3 .* reads 4 to 6: fit again, or load it with",
+            r"saved by an older trackless 0\.1\.0, in version 3 .* reads 4 to 7: fit again, or load it with",
         ),
         (lambda content: {**content, "version": "five"}, "damaged .its version is 'five'"),
         (lambda content: {"format": content["format"], "version": 5}, "damaged .it holds no result"),

@@ -1,11 +1,14 @@
 """validate: what is held out, what is asked, and what is said where something cannot be asked."""
 
+from copy import copy
+
 import numpy as np
 import pytest
 
 import trackless as tl
+from trackless.belonging import SHARED, known_again, mismatches
+from trackless.passing import surveyed
 from trackless.plots import validation_figure
-from trackless.validation import known_again
 
 MODEL = tl.models.reference()
 DATA = tl.simulate(MODEL, runs=60, step=1e-3, seed=1)
@@ -34,8 +37,8 @@ def test_data_of_the_fit_are_held_out_in_part(fitted):
 def test_other_data_test_the_fit_itself(fitted):
     other = tl.simulate(MODEL, runs=30, step=1e-3, seed=2)
     checked = tl.validate(fitted, other, **FAST)
-    assert checked.sentences[0] == "the fit was tested as it is, on data that it has not seen"
-    assert any("on data it has not seen the model passes" in sentence for sentence in checked.sentences)
+    assert checked.sentences[0] == "the fit was tested as it is, on data that are not the snapshots of the fit"
+    assert any("on other data the model passes" in sentence for sentence in checked.sentences)
     assert checked.passed
 
 
@@ -43,11 +46,11 @@ def test_what_was_not_held_out_is_said(fitted):
     own = tl.validate(fitted, DATA, held_out=0, **FAST)
     assert own.sentences[0].startswith("these are the data that the fit was made from, NOT HELD OUT")
     assert own.residual_test == fitted.residual_test(DATA)  # which knows what the fit took from them
-    assert not any("not seen" in sentence for sentence in own.sentences)
+    assert not any("other data" in sentence for sentence in own.sentences)
     blind = settings().fit(tl.accumulate(DATA, MODEL.external_basis, MODEL.interaction_basis))
     unknown = tl.validate(blind, DATA, **FAST)
     assert "whether it was made from these data is not known" in unknown.sentences[0]
-    assert not any("not seen" in sentence for sentence in unknown.sentences)
+    assert not any("other data" in sentence for sentence in unknown.sentences)
 
 
 def test_data_are_known_again_however_they_were_cut():
@@ -55,7 +58,83 @@ def test_data_are_known_again_however_they_were_cut():
     gapped = tl.Snapshots(DATA.positions, np.concatenate([DATA.times[:50], DATA.times[50:] + 3.0]))
     assert known_again(settings().fit(gapped.without_gaps()), gapped)[1] is True
     assert known_again(settings().fit(gapped), gapped)[1] is True
-    assert known_again(settings().fit(gapped), gapped[:59])[1] is False
+    assert known_again(settings().fit(gapped), gapped[:59])[1] == SHARED
+
+
+def rounded(data, digits=4):
+    return tl.Snapshots(np.round(data.positions, digits), data.times)
+
+
+PARTS = {
+    "all runs but one": lambda data: data[:59],
+    "a tenth of the runs": lambda data: data[30:36],
+    "every second snapshot": lambda data: data.every(2),
+    "the first half": lambda data: data.between(0, 0.5),
+    "the second half": lambda data: data.between(0.5, 1.0),
+    "shuffled particles": lambda data: data.shuffled(),
+    "rounded positions": rounded,
+    "runs in another order": lambda data: tl.Snapshots(data.positions[::-1], data.times + 2.0),
+    "one of them ragged": lambda data: tl.Snapshots([list(data.positions[7][::2])], [data.times[::2]]),
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_parts_and_variants_of_the_data_of_a_fit_are_not_unseen(fitted, part, tmp_path):
+    fitted.save(tmp_path / "fit.trackless")
+    for fit in (fitted, tl.load(tmp_path / "fit.trackless")):
+        assert known_again(fit, PARTS[part](DATA))[1] == SHARED
+
+
+def test_parts_of_the_data_of_a_fit_are_held_out_or_it_is_said_that_they_are_not(fitted):
+    checked = tl.validate(fitted, DATA[:59], **FAST)
+    assert "tested on 18 others; these data share snapshots with those of the fit" in checked.sentences[0]
+    own = tl.validate(fitted, DATA.every(2), held_out=0, **FAST)
+    assert own.sentences[0].startswith("these data share snapshots with those of the fit, NOT HELD OUT")
+    assert not any("other data" in sentence for sentence in own.sentences)
+
+
+@pytest.mark.parametrize("seed", range(2, 7))
+def test_other_runs_of_the_same_model_are_not_taken_for_parts(fitted, seed):
+    assert known_again(fitted, tl.simulate(MODEL, runs=60, step=1e-3, seed=seed))[1] is False
+
+
+@pytest.mark.parametrize(("runs", "every"), [(1, 1e-5), (40, 1e-5), (1, 1e-3), (40, 1e-3)])
+def test_runs_that_start_alike_are_not_taken_for_each_other(runs, every):
+    start = np.array([[k % 4, k // 4] for k in range(10)], float)
+    step = {"step": every, "duration": 200 * every, "observe_every": every}
+    one, two = (surveyed(tl.simulate(MODEL, runs, seed=seed, initial=start, **step)).known for seed in (1, 2))
+    assert one.shared_with(one) == len(one.particles) > 100
+    assert one.shared_with(two) == 0
+
+
+def test_frames_that_come_again_by_chance_tell_nothing():
+    """Single particles at whole pixels."""
+    pixels = [
+        tl.Snapshots(np.random.default_rng(k).integers(0, 30, (20, 50, 1, 2)).astype(float), dt=1.0) for k in (0, 1)
+    ]
+    one, two = (surveyed(data).known for data in pixels)
+    assert one.shared_with(two) == 0
+
+
+def test_fits_of_older_files_do_not_know_parts_of_their_data(fitted):
+    old = copy(fitted)
+    old.frames_ = None
+    assert known_again(old, DATA)[1] is True
+    assert known_again(old, DATA[:59])[1] is None
+
+
+def test_other_numbers_of_particles_and_ignored_species_are_said(fitted):
+    fewer = tl.simulate(MODEL, runs=10, particles=5, step=1e-3, seed=3)
+    said = mismatches(fitted, fewer)
+    assert len(said) == 1
+    assert "made with N = 10, these data have N = 5" in said[0]
+    assert "is taken to be 2 times that" in said[0]
+    assert tl.validate(fitted, fewer, **FAST).sentences[1] == said[0]
+    several = tl.Snapshots(DATA.positions, DATA.times, species=["a", "b"] * 5)
+    assert mismatches(fitted, several) == [
+        "species are ignored: the fit knows one kind of particles only, the data have a, b"
+    ]
+    assert mismatches(fitted, DATA) == mismatches(settings(coupling="sum").fit(DATA), fewer) == []
 
 
 def test_wrong_noise_and_missing_potentials_are_found():
@@ -137,6 +216,9 @@ def test_what_cannot_be_asked_is_said():
         (lambda fit: tl.validate(fit, np.zeros((2, 3, 4, 2))), "expected Snapshots"),
         (lambda fit: tl.validate(settings(), DATA), "expected a fitted estimator"),
         (lambda fit: tl.validate(fit, DATA, held_out=1.5), "between 0 and 1"),
+        (lambda fit: tl.validate(fit, DATA, held_out="x"), "held_out: expected a part between 0 and 1.*got 'x'"),
+        (lambda fit: tl.validate(fit, DATA, seed="a"), "seed: expected a whole number of at least 0, got 'a'"),
+        (lambda fit: tl.validate(fit, DATA, replicates=0), "replicates: expected a whole number of at least 19, got 0"),
         (
             lambda fit: tl.validate(fit, tl.Snapshots(np.zeros((2, 3, 4, 3)), dt=1.0)),
             "the fit is of 2-dimensional data, these have 3",

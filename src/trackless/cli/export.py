@@ -72,11 +72,11 @@ def export(
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Write V and Phi of a fit for LAMMPS, OpenMM, HOOMD-blue or as CSV, in their units and safe where the data end."""
-    ends = _distances(reach)
     with job(None, as_json):
         import trackless as tl
         from trackless.exporting.formats import checked_format
 
+        ends = _distances(reach)
         with without_files():
             checked_format(output, program and program.value)
             positive(kT=temperature, length=length)
@@ -102,4 +102,6 @@ def _distances(text: str | None) -> tuple[float, float] | None:
         low, high = (float(part) for part in text.split(":"))
     except ValueError:
         raise UsageError(f"--reach: expected LOW:HIGH, such as 0.1:3, got {text!r}") from None
+    if not 0 <= low < high < float("inf"):
+        raise UsageError(f"--reach: expected two increasing distances of at least 0, got {text!r}")
     return low, high

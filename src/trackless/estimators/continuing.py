@@ -16,6 +16,7 @@ from trackless.exploration import Exploration, explore
 from trackless.mixtures import name_of
 from trackless.moments import Moments
 from trackless.noise import slope_in_variance
+from trackless.passing import surveyed
 from trackless.snapshots import Snapshots
 
 if TYPE_CHECKING:
@@ -31,15 +32,17 @@ def add_data(fit: SelfTest, given: Snapshots | Moments) -> None:
         which = "debias=True" if fit.debias else "dynamics='discrete'"
         raise InputError(f"partial_fit: {which} goes over all data again, and earlier ones are gone; fit all together")
     families: Families = (fit.external_basis_, fit.interaction_basis_)
-    ranges, beyond = fit.explored_, ()
+    ranges, beyond, frames = fit.explored_, (), None
     if isinstance(given, Snapshots):
-        given, explored = _reduced(fit, given, families)
+        snapshots, known = given, getattr(fit, "frames_", None)
+        given, explored = _reduced(fit, snapshots, families)
+        frames = known + surveyed(snapshots).known if known is not None else None
         ranges = _united(families, ranges, tuple(explored_range(explored, f, r) for r, f in enumerate(families)))
         beyond = _beyond(families, explored)
     elif not isinstance(given, Moments):
         raise InputError(f"partial_fit: expected Snapshots or Moments, got {type(given).__name__}")
     moments = fit.moments_ + given
-    fit.explored_, fit.fingerprint_ = ranges, None
+    fit.explored_, fit.fingerprint_, fit.frames_ = ranges, None, frames
     fit.updates_ = getattr(fit, "updates_", 0) + 1
     fit.beyond_ = tuple(dict.fromkeys((*getattr(fit, "beyond_", ()), *beyond)))
     if fit.noise_ is None:

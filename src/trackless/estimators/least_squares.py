@@ -23,6 +23,7 @@ from trackless.identifiability import Identifiability, identifiability
 from trackless.intensity import Sigma
 from trackless.mixtures import Kinds, joined
 from trackless.moments import Moments, NormalEquations
+from trackless.passing import surveyed
 from trackless.potentials import Potential, RadialPotential
 from trackless.residuals import Units
 from trackless.snapshots import Snapshots
@@ -74,6 +75,7 @@ class LeastSquares(Saving, ABC):
         data, prepared = self._prepared(X) if isinstance(X, Snapshots) else (X, self._unprepared(X))
         vars(self).update(prepared)
         self.fingerprint_ = X.fingerprint() if isinstance(X, Snapshots) else None
+        self.frames_ = surveyed(X).known if isinstance(X, Snapshots) else None
         vars(self).pop("box_", None)  # moments do not know it
         if isinstance(X, Snapshots):
             self.box_ = X.box

@@ -17,6 +17,7 @@ from trackless.exploration import explore
 from trackless.intensity import single_sigma
 from trackless.moments import Moments, rule_index
 from trackless.networks import Network, Perceptron, RadialNetwork, check_activation
+from trackless.passing import surveyed
 from trackless.potentials import Potential, PotentialSum, RadialSum
 from trackless.radial_splines import RadialSplines
 from trackless.snapshots import Snapshots
@@ -172,6 +173,7 @@ class NeuralSelfTest(Saving):
             delattr(self, name)
         vars(self).update(learnt)
         self.fingerprint_ = X.fingerprint() if isinstance(X, Snapshots) else None
+        self.frames_ = surveyed(X).known if isinstance(X, Snapshots) else None
         if isinstance(X, Snapshots):
             self.box_ = X.box
         self._set_potentials()

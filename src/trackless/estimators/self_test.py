@@ -102,6 +102,8 @@ class SelfTest(LeastSquares):
         Longest interval that :func:`trackless.fit` integrated over, where it split runs.
     fingerprint_ : str or None
         Of the snapshots (``Snapshots.fingerprint``), to know them again.
+    frames_ : KnownFrames or None
+        Of some of the snapshots, to know parts of them again.
     updates_ : int
         How often data were added (``partial_fit``).
     beyond_ : tuple of str

@@ -15,9 +15,11 @@ from trackless._errors import InputError
 from trackless.basis import members_of
 from trackless.exporting.continuation import Continued, continued_pair, continued_trap
 from trackless.exporting.scales import Scaled, Scales, numbers, scales_of
+from trackless.identifiability import NOWHERE
 from trackless.magnitudes import check_magnitude
-from trackless.mixtures import Kinds, LearntPotential, learnt_potentials
+from trackless.mixtures import Kinds, LearntPotential, learnt_potentials, name_of
 from trackless.potentials import Array, Potential, RadialPotential
+from trackless.presence import STRONG, factors_of, leans_towards, presence_of
 
 CORES = ("safe", "linear")
 LEVEL = 0.95  # of the bands
@@ -113,6 +115,8 @@ class Learnt:
         Dimension of the data, where the fit knows it.
     notes : tuple of str
         What else must be said.
+    warnings : tuple of str
+        What must be read first.
     """
 
     curves: tuple[Curve, ...]
@@ -121,6 +125,7 @@ class Learnt:
     species: tuple[str, ...]
     dim: int | None
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def of_role(self, role: int) -> tuple[Curve, ...]:
         """Curves of V (0) or Phi (1)."""
@@ -143,8 +148,9 @@ class Learnt:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What was converted and what was extrapolated."""
-        return (*self.scales.sentences, *(said for curve in self.curves for said in curve.sentences), *self.notes)
+        """What speaks against the potentials, what was converted and what was extrapolated."""
+        extrapolated = (said for curve in self.curves for said in curve.sentences)
+        return (*self.warnings, *self.scales.sentences, *extrapolated, *self.notes)
 
     def header(self) -> list[str]:
         """Lines for the top of a file: where it comes from, what was done, and what the data explored."""
@@ -183,12 +189,12 @@ def learnt_of(
     curves = tuple(_curve(one, scales, core, given, cutoffs.get(one.kinds)) for one in radial)
     moments = getattr(fitted, "moments_", None)
     dim = moments.dim if moments is not None else None
-    notes = (*_warnings(fitted), *((STEPS,) if getattr(fitted, "dynamics", "continuous") == "discrete" else ()))
-    return Learnt(curves, tuple(others), scales, _species(fitted, found), dim, notes)
+    notes = (STEPS,) if getattr(fitted, "dynamics", "continuous") == "discrete" else ()
+    return Learnt(curves, tuple(others), scales, _species(fitted, found), dim, notes, tuple(_warnings(fitted)))
 
 
 def _warnings(fitted: Any) -> Iterable[str]:
-    """What speaks against using a fit at all, or against its units."""
+    """What speaks against using a fit at all, against its units, or against one of its potentials."""
     noise = getattr(fitted, "noise_", None)
     if noise is not None and not noise.known:
         yield (
@@ -198,6 +204,14 @@ def _warnings(fitted: Any) -> Iterable[str]:
     test = getattr(getattr(fitted, "findings_", None), "residual_test", None)
     if test is not None and not test.passed:
         yield f"WARNING: the fit failed its residual test, what is exported may be wrong: {test.sentence}"
+    for role, kinds, factor in factors_of(fitted):
+        if factor < STRONG and not leans_towards(factor):
+            odds = presence_of(role, kinds, factor)
+            yield f"WARNING: what is exported of {name_of(role, kinds)} may be chance: {odds}"
+    known = fitted.identifiability() if hasattr(fitted, "identifiability") else None
+    for sentence in known.sentences if known is not None else ():
+        if sentence.endswith(NOWHERE):
+            yield f"WARNING: {sentence}"
 
 
 def _cutoffs(fitted: Any) -> dict[Kinds, float | None]:

@@ -39,6 +39,8 @@ class Scales:
         Of the fit, in units of the data.
     coupling : "mean" or "sum"
         Of the fit.
+    known : bool
+        Whether sigma is more than a placeholder; if not, nothing is known of times and friction.
     """
 
     energy: float
@@ -47,6 +49,7 @@ class Scales:
     kT: float
     sigma: Sigma
     coupling: str
+    known: bool = True
 
     @property
     def mobility(self) -> float:
@@ -74,10 +77,13 @@ class Scales:
         temperature = f"kT = {self.kT:.8g}"
         if self.energy == 1:
             temperature += " = sigma^2 / 2" if np.ndim(self.sigma) == 0 else ", the mean of sigma^2 / 2"
+        moved = (
+            f"{temperature} with friction {self.friction:.8g} moves particles as the fit does (sigma = "
+            f"{numbers(self.sigma)}): dX = force / friction dt + sqrt(2 kT / friction) dW, in the times of the data"
+        )
         return (
             f"{said}, so that Phi is the potential of a pair",
-            f"{temperature} with friction {self.friction:.8g} moves particles as the fit does (sigma = "
-            f"{numbers(self.sigma)}): dX = force / friction dt + sqrt(2 kT / friction) dW, in the times of the data",
+            moved if self.known else f"kT = {self.kT:.8g}; nothing is known of times and friction",
             f"lengths are those of the data times {self.length:.8g}, energies V and Phi times {self.energy:.8g}",
         )
 
@@ -107,9 +113,10 @@ def scales_of(fitted: Any, kT: float | None = None, length: float = 1.0) -> Scal
         raise InputError(f"kT: sigma differs between directions ({numbers(sigma)}), so that there is no temperature")
     if kT is not None and own == 0:
         raise InputError("kT: the fit has sigma = 0, so that nothing says how large its energies are in units of kT")
-    energy = 1.0 if kT is None else float(kT) / own
+    energy, noise = 1.0 if kT is None else float(kT) / own, getattr(fitted, "noise_", None)
     return Scales(
-        energy, _pairs(fitted), float(length), own if kT is None else float(kT), sigma, fitted.coupling
+        energy, _pairs(fitted), float(length), own if kT is None else float(kT), sigma, fitted.coupling,
+        noise is None or bool(noise.known),
     )  # fmt: skip
 
 

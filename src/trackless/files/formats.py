@@ -290,7 +290,7 @@ def _cut_short(snapshots: Snapshots, source: Any) -> tuple[str, ...]:
 
 def _outside(snapshots: Snapshots) -> tuple[str, ...]:
     """A word on positions outside the box of a file of arrays, which count as their images inside."""
-    lower, upper, _ = surveyed(snapshots)
+    lower, upper, *_ = surveyed(snapshots)
     sides = np.asarray(snapshots.box)
     part = float(np.max(np.maximum(-lower, upper - sides) / sides))
     if part <= ROUNDING:
@@ -302,7 +302,7 @@ def _outside(snapshots: Snapshots) -> tuple[str, ...]:
 
 
 def _check_inside(snapshots: Snapshots, path: Path) -> None:
-    lower, upper, _ = surveyed(snapshots)
+    lower, upper, *_ = surveyed(snapshots)
     with suppress(InputError):
         check_inside(np.stack([lower, upper]), snapshots.box, str)
         return

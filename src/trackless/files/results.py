@@ -35,6 +35,7 @@ from trackless import (
     potentials,
     priors,
     radial_splines,
+    recognition,
     residuals,
     resolution,
     shapes,
@@ -57,13 +58,15 @@ from trackless.watching import Watched
 FORMAT = "trackless result"
 SAVED_BLOCKS = 64  # of a fit's moments
 TRIANGLE = 8  # rows from which on only one half of a symmetric matrix is saved
-VERSION = 6  # 2: moments may hold displacements; 3: pair parts by one rule; 4: diffusion in parts; 5: observation,
-# numbers of particles, species; 6: halves of symmetric matrices; what an older one lacks is added by `upgrades`
+VERSION = 7  # 2: moments may hold displacements; 3: pair parts by one rule; 4: diffusion in parts; 5: observation,
+# numbers of particles, species; 6: halves of symmetric matrices; 7: single frames; what an older one
+# lacks is added by `upgrades`
 LARGEST, LARGEST_TEXT = 4_000_000_000, 100_000_000  # bytes of an unpacked file, and of the text in it
 _UNREADABLE = (KeyError, ValueError, RecursionError, MemoryError, OverflowError, SyntaxError, tokenize.TokenError)
 _MODULES = (
     shapes, potentials, networks, basis, radial_splines, tensor_splines, by_species, solvers, priors, evidence,
     resolution, centers, comparison, fitting, residuals, noise, fluctuations, debiasing, goodness, observation, waves,
+    recognition,
 )  # fmt: skip
 _DATACLASSES: dict[str, type] = {
     cls.__name__: cls

@@ -41,7 +41,13 @@ def _from_5(result: Any, arrays: Arrays) -> None:
     """Version 6: symmetric matrices may be saved by half; whole ones are as they were."""
 
 
-UPGRADES: dict[int, Callable[[Any, Arrays], None]] = {4: _from_4, 5: _from_5}
+def _from_6(result: Any, arrays: Arrays) -> None:
+    """Version 7: fits know some of their frames again, so that parts of their data are not taken for other data."""
+    for estimator in _objects(result, ("SelfTest", "LabeledMLE", "SinkhornMLE", "NeuralSelfTest")):
+        estimator["state"]["frames_"] = None
+
+
+UPGRADES: dict[int, Callable[[Any, Arrays], None]] = {4: _from_4, 5: _from_5, 6: _from_6}
 """Version -> what makes the next one of its content and arrays, in place."""
 OLDEST = min(UPGRADES)
 

@@ -9,9 +9,12 @@ from typing import Any
 from trackless._errors import InputError
 from trackless.belonging import check_belongs
 from trackless.files.atomic import check_target, replacing
+from trackless.magnitudes import check_whole
 from trackless.reporting.content import collect
 from trackless.reporting.page import page
 from trackless.snapshots import Snapshots
+
+ENDINGS = (".html", ".htm")
 
 
 def _check(fitted: Any, snapshots: Any, path: Any, validation: Any) -> None:
@@ -23,6 +26,8 @@ def _check(fitted: Any, snapshots: Any, path: Any, validation: Any) -> None:
     if not isinstance(path, (str, Path)) or not str(path):
         given = repr(path) if isinstance(path, str) else type(path).__name__
         raise InputError(f"path: expected the name of a file, got {given}; call {usage}")
+    if Path(path).suffix.lower() not in ENDINGS:
+        raise InputError(f"{path}: a report is a page of HTML; name it with one of the endings {', '.join(ENDINGS)}")
     if validation is not None and not all(hasattr(validation, name) for name in ("passed", "sentences", "predictive")):
         raise InputError(f"validation: expected what tl.validate found, got {type(validation).__name__}; call {usage}")
 
@@ -83,6 +88,7 @@ def report(
     True
     """
     _check(fitted, snapshots, path, validation)
+    check_whole("seed", seed, 0)
     check_target(path, overwrite)  # before the work
     names = [source] if isinstance(source, str) else list(source or ())
     made = page(collect(fitted, snapshots, title, validation, names, reading, simulate, seed))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trackless._errors import InputError
-from trackless.belonging import check_belongs
+from trackless.belonging import SHARED, check_belongs, known_again, mismatches
 from trackless.exploration import Exploration
 from trackless.identifiability import Identifiability
 from trackless.mixtures import listed
@@ -17,9 +17,8 @@ from trackless.reporting.animation import animated
 from trackless.reporting.curves import plain, potentials_of
 from trackless.reporting.reach import outside
 from trackless.reporting.settings import code_of, facts_about, settings_of, software
-from trackless.reporting.verdict import residual_test, verdict
+from trackless.reporting.verdict import Warned, residual_test, verdict
 from trackless.snapshots import Snapshots
-from trackless.validation import known_again
 from trackless.wording import plural
 
 REPLICATES = 39  # simulations of all beginnings: 95 % of what they show is nearly all of it
@@ -75,6 +74,8 @@ def collect(
     potentials = potentials_of(fitted, explored)
     for one, own in zip(potentials, beyond, strict=False):
         one["outside"] = own.sentence if own is not None else ""
+    unlike = mismatches(fitted, snapshots)
+    differing = [Warned("The data are not like those of the fit.", "; ".join(unlike))] if unlike else []
     predictive = getattr(validation, "predictive", None)
     told = list(validation.sentences) if validation is not None else []
     if predictive is not None:
@@ -87,7 +88,7 @@ def collect(
         "seen": seen,
         "source": list(source),
         "software": software(),
-        "warnings": [warned._asdict() for warned in judged.warnings],
+        "warnings": [warned._asdict() for warned in (*judged.warnings, *differing)],
         "passed": judged.passed,
         "untested": judged.untested,
         "facts": facts_about(fitted, snapshots, test),
@@ -107,15 +108,16 @@ def collect(
     }
 
 
-def _title(source: Sequence[str], seen: bool | None) -> str:
+def _title(source: Sequence[str], seen: bool | str | None) -> str:
+    own = seen in (True, None)
     if not source:
-        return "Forces learnt from snapshots" if seen is not False else "Learnt forces and other snapshots"
+        return "Forces learnt from snapshots" if own else "Learnt forces and other snapshots"
     more = f" and {len(source) - 1} more" if len(source) > 1 else ""
-    return f"{'Forces learnt from' if seen is not False else 'Learnt forces and'} {source[0]}{more}"
+    return f"{'Forces learnt from' if own else 'Learnt forces and'} {source[0]}{more}"
 
 
 def _compared(
-    fitted: Any, snapshots: Snapshots, seen: bool | None, simulate: bool, seed: int
+    fitted: Any, snapshots: Snapshots, seen: bool | str | None, simulate: bool, seed: int
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """What was observed beside what the fit predicts, and what is to be said of that; p-values are for a validation."""
     said = []
@@ -129,7 +131,7 @@ def _compared(
     return _drawn(observed_curves(fitted, snapshots).values()), said
 
 
-def _method(found: Prediction, uncertain: bool, seen: bool | None) -> list[str]:
+def _method(found: Prediction, uncertain: bool, seen: bool | str | None) -> list[str]:
     """How predictions were made, in words."""
     other = "other noise, and other potentials within their error bars" if uncertain else "other noise"
     said = [
@@ -139,6 +141,7 @@ def _method(found: Prediction, uncertain: bool, seen: bool | None) -> list[str]:
     ]
     if seen is not False:
         whose = f"{'these are' if seen else 'if these are'} the data that the fit was made from"
+        whose = "these data share snapshots with those of the fit" if seen == SHARED else whose
         said.append(
             f"{whose}, agreement is no proof; trackless report --validate, or validation=tl.validate(fit, data) in "
             "Python, tests it on data that it has not seen"

@@ -15,6 +15,7 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
+from trackless.belonging import SHARED
 from trackless.reporting import figures
 from trackless.reporting.words import sentence, text
 from trackless.validation import UNASKED
@@ -75,11 +76,13 @@ def _hash(inline: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(inline.encode()).digest()).decode()}'"
 
 
-def _source(title: str, names: list[str], seen: bool | None) -> str:
-    """Where the data are from, unless the title says it already, and whether the fit has seen them if it has not."""
+def _source(title: str, names: list[str], seen: bool | str | None) -> str:
+    """Where the data are from, unless the title says it already, and whether they are those of the fit."""
     named = bool(names) and not (len(names) == 1 and names[0] in title)
     said = f"Data: {text(', '.join(names))}. " if named else ""
-    said += "The fit was made from other data and has not seen these." if seen is False else ""
+    if seen == SHARED:
+        said += "These data share snapshots with those of the fit: agreement with them is no proof."
+    said += "These are not the snapshots of the fit." if seen is False else ""
     return f'<p class="source">{said.strip()}</p>\n' if said else ""
 
 

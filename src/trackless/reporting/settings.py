@@ -12,6 +12,7 @@ import numpy as np
 
 from trackless import __version__
 from trackless.basis import GaussianRBF
+from trackless.belonging import SHARED
 from trackless.by_species import BySpecies, as_basis
 from trackless.goodness import ResidualTest
 from trackless.radial_splines import RadialSplines
@@ -108,16 +109,16 @@ def software() -> str:
     return f"trackless {__version__}, Python {platform.python_version()}, {others}"
 
 
-def code_of(fitted: Any, source: list[str], reading: Mapping[str, Any], seen: bool | None = None) -> str:
+def code_of(fitted: Any, source: list[str], reading: Mapping[str, Any], seen: bool | str | None = None) -> str:
     """A few lines of Python that make the fit again, from files that were read with some options.
 
-    Unless it has not seen (False) what is in them.
+    Unless it was made from other data (False), or only from some of what is in them (SHARED).
     """
     files = repr(source[0]) if len(source) == 1 else repr(source)
     how = "".join(f", {name}={value!r}" for name, value in reading.items() if value is not None and name != "every")
     thinned = f".every({reading['every']})" if "every" in reading else ""
     lines = [f"data = tl.read({files}{how}){thinned}" if source else "data = ...  # the snapshots of this report"]
-    if seen is False:
+    if seen in (False, SHARED):
         lines = ["data = ...  # the snapshots of the fit, which are not those of this report"]
     door = hasattr(fitted, "findings_")
     given = _door(fitted) if door else _changed(fitted)

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trackless._errors import InputError
+from trackless.belonging import SHARED
 from trackless.fitting import NOISELESS
 from trackless.goodness import ResidualTest
-from trackless.identifiability import OPPOSED, Identifiability
+from trackless.identifiability import NOWHERE, OPPOSED, Identifiability
 from trackless.intensity import is_unknown
 from trackless.mixtures import Kinds, in_words, listed
 from trackless.noise import DISAGREE
-from trackless.presence import STRONG, leans_towards, presence
+from trackless.presence import STRONG, factors_of, leans_towards, presence
 from trackless.reporting.reach import Outside
 from trackless.snapshots import Snapshots
 from trackless.validation import FAILED
@@ -24,7 +25,6 @@ ILL_CONDITIONED = 1e10
 TRADED = 0.2  # a trade-off of V and Phi by more than this part of a force is worth a warning
 WRONG_MATCHES = 0.05
 UNSEEN = 0.05  # of the data outside of what a fit explored; of its own data it is 0.002
-NOWHERE = "is nowhere known better than it is large"  # as identifiability says it
 
 
 class Warned(NamedTuple):
@@ -92,18 +92,19 @@ def verdict(
     return Verdict(warnings, passed, untested)
 
 
-def residual_test(fitted: Any, snapshots: Snapshots, seen: bool | None) -> ResidualTest | None:
+def residual_test(fitted: Any, snapshots: Snapshots, seen: bool | str | None) -> ResidualTest | None:
     """Whether the data look as if the fitted model had made them; None where that cannot be asked.
 
-    ``seen``: whether they are those of the fit (None: nobody knows, and they are taken for those if they may be).
+    ``seen``: whether they are those of the fit (None: nobody knows, and they are taken for those if they may be;
+    SHARED: some of them, which the test of the fit's own data says nothing of).
     """
     findings = getattr(fitted, "findings_", None)
-    if findings is not None and seen is not False:
+    if findings is not None and seen in (True, None):
         return findings.residual_test
     if not hasattr(fitted, "can_be_tested") or not fitted.can_be_tested(snapshots):
         return None
     try:
-        return fitted.residual_test(snapshots, other=seen is False)
+        return fitted.residual_test(snapshots, other=seen in (False, SHARED))
     except (InputError, np.linalg.LinAlgError):  # other data than those of the fit, though nobody knew, or too few
         return None
 
@@ -176,10 +177,7 @@ def _of_bands(fitted: Any) -> Iterator[Warned]:
 
 
 def _of_evidence(fitted: Any) -> Iterator[Warned]:
-    findings = getattr(fitted, "findings_", None)
-    if findings is None:
-        return
-    known = list(_factors(fitted, findings))
+    known = list(factors_of(fitted))
     unseen = [(role, kinds) for role, kinds, factor in known if factor < STRONG and not leans_towards(factor)]
     likely = [(role, kinds, factor) for role, kinds, factor in known if leans_towards(factor)]
     if unseen:
@@ -189,16 +187,6 @@ def _of_evidence(fitted: Any) -> Iterator[Warned]:
         names = " and ".join(_named(role, kinds) for role, kinds, _ in likely)
         detail = "; ".join(presence(_named(role, kinds).partition(" ")[2], factor) for role, kinds, factor in likely)
         yield Warned(f"The data speak for {names}, but not clearly.", detail)
-
-
-def _factors(fitted: Any, findings: Any) -> Iterator[tuple[int, Kinds, float]]:
-    """The log Bayes factor of each potential."""
-    for role, own in enumerate((fitted.external_, fitted.interaction_)):
-        factors = findings.log_bayes_factors[role]
-        each = factors if isinstance(factors, tuple) else (factors,)
-        for (kinds, _), factor in zip(listed(own), each, strict=False):
-            if factor is not None:
-                yield role, kinds, factor
 
 
 def _named(role: int, kinds: Kinds) -> str:
