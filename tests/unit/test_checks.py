@@ -108,7 +108,7 @@ def test_grids_mark_what_was_extrapolated(free, tmp_path):
 
 def test_exports_say_that_sigma_is_a_placeholder_and_that_the_fit_failed(tmp_path):
     fitted = tl.SelfTest(MODEL.external_basis, MODEL.interaction_basis, sigma=1.0, quadrature="auto").fit(DATA)
-    fitted.findings_ = SimpleNamespace(residual_test=failed_test(fitted))
+    fitted.findings_ = SimpleNamespace(residual_test=failed_test(fitted), log_bayes_factors=(None, None))
     fitted.noise_ = SimpleNamespace(known=False)
     done = tl.export(fitted, tmp_path / "phi.csv")
     warned = [said for said in done.sentences if said.startswith("WARNING")]
