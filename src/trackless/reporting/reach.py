@@ -42,7 +42,7 @@ def outside(fitted: Any, explored: Exploration) -> list[Outside | None]:
     >>> fitted = tl.SelfTest(model.external_basis, model.interaction_basis, sigma=1.0).fit(data)
     >>> larger = tl.Snapshots(1000 * data.positions, data.times)
     >>> outside(fitted, Exploration(larger))[1].sentence
-    'Phi: more than 99 % of the distances of pairs in these data lie outside of the range that the fit explored'
+    'Phi: all of the distances of pairs in these data lie outside of the range that the fit explored'
     """
     found: list[Outside | None] = []
     for role, kinds, potential, reached in (learnt := learnt_potentials(fitted)):
