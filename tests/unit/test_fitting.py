@@ -108,7 +108,7 @@ def test_beyond_two_dimensions_radial_is_assumed_and_said():
         ({"debias": "yes"}, "debias: expected True or False"),
         ({"sigma": 1.0, "external": "splines"}, "external: expected 'auto', 'radial', 'free', a basis or None"),
         ({"sigma": 1.0, "interaction": 3}, "interaction: expected 'auto'"),
-        ({"sigma": 1.0, "coupling": "average"}, "coupling: expected 'mean' or 'sum'"),
+        ({"sigma": 1.0, "coupling": "average"}, "coupling: expected 'mean', 'sum' or 'auto'"),
         ({"sigma": 1.0, "resolve": "no"}, "resolve: expected 'auto' or None"),
         ({"sigma": 1.0, "quadrature": "simpson"}, "quadrature: expected"),
     ],

@@ -350,7 +350,7 @@ def test_a_part_of_the_data_of_a_fit_is_said_to_be_one(fitted, learnt, data):
         assert any("share snapshots with those of the fit" in one for one in said["comparison_sentences"])
         assert said["title"] == "Learnt forces and data.npz"
         own = fit.residual_test(data[:50], other=True)
-        assert ("Residual test", f"p = {own.p_value:.2g}") in [fact[:2] for fact in said["facts"]]
+        assert ("Residual test", own.chance) in [fact[:2] for fact in said["facts"]]
 
 
 def test_a_fit_that_does_not_know_its_data_is_believed(fitted, data):
