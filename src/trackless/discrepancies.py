@@ -11,6 +11,7 @@ from scipy.linalg import block_diag, solve_triangular
 
 from trackless.balance import Balance
 from trackless.intensity import Sigma
+from trackless.residuals import shrinkage
 
 Array = NDArray[np.float64]
 USED_UP = 0.05  # a direction with less than this part of its noise left has been fitted
@@ -26,10 +27,10 @@ class Learnt:
         Coefficients = gain b.
     residuals : (blocks, K)
         n (b - A theta) of each block.
-    matrix : (K, K)
-        A.
     total : float
         n.
+    noise : (K, K)
+        Covariance of n b.
     smoothed : (K, K)
         Covariance of what a prior has smoothed away: (1 - gain A) C (1 - gain A)^T.
     coarser : (K,)
@@ -38,8 +39,8 @@ class Learnt:
 
     gain: Array
     residuals: Array
-    matrix: Array
     total: float
+    noise: Array
     smoothed: Array
     coarser: Array
 
@@ -100,10 +101,9 @@ def discrepancies(
     by_block = raw + learnt.residuals @ back.T
     coarser = (drift[:, :, 1] - drift[:, :, 0]).sum(axis=0).ravel() + back @ learnt.coarser
     noise: Array = np.asarray(block_diag(*np.einsum("p,wpef->wef", variances, found.window_clock)), float)
-    # the fit's own noise: as if it were the same in all directions, which is good enough to shrink towards
-    own = variances.mean() * learnt.total * learnt.matrix
-    theory = noise - back @ shared.T - shared @ back.T + back @ own @ back.T
-    covariance, share = _shrunk(_centred(by_block) if about_mean else by_block, theory, noise)
+    theory = noise - back @ shared.T - shared @ back.T + back @ learnt.noise @ back.T
+    free = found.blocks - (2 if about_mean else 1)
+    covariance, share = _shrunk(_centred(by_block) if about_mean else by_block, theory, noise, free)
     smoothed = cross @ learnt.smoothed @ cross.T
     return Discrepancies(raw.sum(axis=0), coarser, raw, by_block, covariance + smoothed, smoothed, noise, share)
 
@@ -114,16 +114,14 @@ def _centred(samples: Array) -> Array:
     return (samples - samples.mean(axis=0)) * np.sqrt(blocks / (blocks - 1)) if blocks > 1 else samples
 
 
-def _shrunk(samples: Array, theory: Array, noise: Array) -> tuple[Array, float]:
+def _shrunk(samples: Array, theory: Array, noise: Array, free: int) -> tuple[Array, float]:
     """Covariance (E, E) of the sum of samples (B, E), shrunk towards theory as far as they are too few.
 
-    In units of the noise; the share is that of Ledoit and Wolf (J. Multivariate Anal. 88, 2004).
+    In units of the noise; ``free`` is the number of samples less what has been fitted to them.
     """
     root = np.linalg.cholesky(noise + 1e-12 * np.trace(noise) / len(noise) * np.eye(len(noise)))
     white = solve_triangular(root, samples.T, lower=True).T * np.sqrt(len(samples))
     target = solve_triangular(root, solve_triangular(root, theory, lower=True).T, lower=True)
     scatter = white.T @ white / len(white)
-    distance = ((scatter - target) ** 2).sum()
-    chance = ((white**2).sum(axis=1) ** 2).mean() / len(white) - (scatter**2).sum() / len(white)
-    share = float(min(max(chance, 0.0) / distance, 1.0)) if len(white) > 1 and distance > 0 else 1.0
+    share = shrinkage(white, target, free)
     return root @ ((1 - share) * scatter + share * target) @ root.T, share

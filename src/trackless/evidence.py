@@ -165,20 +165,37 @@ def priors_of(members: list[Member], coef: Array, matrix: Array) -> list[tuple[s
 
 
 def log_bayes_factor(
-    units: Units, families: tuple[Basis | None, Basis | None], found: Posterior, role: int, kinds: Kinds | None = None
+    units: Units,
+    families: tuple[Basis | None, Basis | None],
+    found: Posterior,
+    role: int,
+    kinds: Kinds | None = None,
+    natural: tuple[float, float] | None = None,
 ) -> float:
     """Evidence for a potential (V: role 0, Phi: 1) against none, as the logarithm of the Bayes factor.
 
     The same equations, with the same noise, explained by the other potentials alone. With ``kinds`` the potential in
     question is that of one kind, or of one pair, only.
+
+    The prior of the posterior has the scale of a first solution, which is that of the noise where data are few:
+    potentials so large are always ruled out. So the question is also asked of potentials of a ``natural`` size, an
+    energy and a distance over which they vary by it, and the better answer counts: there is no word against a
+    potential where data could not show one of that size.
     """
     matrix, vector = units.mean()
-    others = [m for m in members_of(families) if m.role != role or kinds not in (None, m.kinds)]
-    if not others:
-        return log_bayes_factor_of_all(units, found)
+    members = members_of(families)
+    asked = [m for m in members if m.role == role and kinds in (None, m.kinds)]
+    others = [m for m in members if m not in asked]
     with threadpool_limits(1, "blas"):
         problem = _Problem(matrix, vector, found.noise, found.heard, priors_of(others, found.coef, matrix))
-        return found.log_evidence - problem.posterior(problem.maximised(None)).log_evidence
+        prior = problem.covariance(problem.maximised(None)) if others else np.zeros_like(matrix)
+        without = problem.log_evidence(prior)
+        candidates = [found.log_evidence]
+        if natural is not None:
+            for part, own in priors_of(asked, found.coef, matrix):
+                prior[part, part] = own.of_size(*natural)
+            candidates.append(problem.log_evidence(prior))
+    return max(candidates) - without
 
 
 def log_bayes_factor_of_all(units: Units, found: Posterior) -> float:
@@ -318,6 +335,16 @@ class _Problem:
         """Minus the log evidence, with the hyperparameters' penalty."""
         penalty = sum(prior.penalty(own)[0] for prior, own in zip(self.priors, self.split(h), strict=True))
         return float(0.5 * self.right @ explained + np.log(np.diag(factor[0])).sum() + self.constant + penalty)
+
+    def covariance(self, h: Array) -> Array:
+        """C (K, K) of all families."""
+        return self._priors(h)[0]
+
+    def log_evidence(self, covariance: Array) -> float:
+        """Of the data, if the coefficients have this covariance (K, K) before them."""
+        factor = self._factor(self.equations @ covariance)
+        half = 0.5 * float(self.right @ cho_solve(factor, self.right))
+        return -half - float(np.log(np.diag(factor[0])).sum()) - self.constant
 
     def posterior(self, h: Array) -> Posterior:
         """What follows from these hyperparameters."""

@@ -20,6 +20,7 @@ from trackless.comparison import Comparison, compare
 from trackless.coupling import chosen_coupling
 from trackless.debiasing import evenly_observed
 from trackless.drifting import drift
+from trackless.estimators.least_squares import ranges_by_kinds
 from trackless.estimators.self_test import SelfTest
 from trackless.evidence import log_bayes_factor, log_bayes_factor_of_all
 from trackless.exploration import explore
@@ -368,8 +369,9 @@ def _factors(fitted: SelfTest, sentences: list[str], resolved: bool) -> tuple[An
     if known is None:
         return None, None
     factors: tuple[list[float], list[float]] = ([], [])
-    for member in members_of(families):
-        factor = log_bayes_factor(units, families, known, member.role, member.kinds)
+    ranges = ranges_by_kinds(families, fitted.explored_)
+    for member, range_ in zip(members_of(families), ranges, strict=True):
+        factor = log_bayes_factor(units, families, known, member.role, member.kinds, _natural(fitted.sigma_, range_))
         factors[member.role].append(factor)
         sentences.append(_seen(member, factor, resolved))
     every = factors[0] + factors[1]
@@ -381,6 +383,13 @@ def _factors(fitted: SelfTest, sentences: list[str], resolved: bool) -> tuple[An
     by_species = [family is not None and family.species is not None for family in families]
     found = [tuple(own) if several else (own or [None])[0] for own, several in zip(factors, by_species, strict=True)]
     return found[0], found[1]
+
+
+def _natural(sigma: Sigma, range_: Any) -> tuple[float, float] | None:
+    """The energy of the noise, sigma^2/2 (kT, in a fluid), and the distance over which a potential is explored."""
+    energy = 0.5 * float(np.mean(np.square(sigma)))
+    distance = float(np.mean(np.subtract(range_[1], range_[0]))) if range_ is not None else 0.0
+    return (energy, distance) if energy > 0 and distance > 0 else None
 
 
 def _seen(member: Member, factor: float, resolved: bool) -> str:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2, f, norm, t
+from scipy.stats import f, norm, t
 
 from trackless.balance import Balance
 from trackless.discrepancies import Discrepancies, Learnt, discrepancies
@@ -50,7 +50,7 @@ class ResidualTest:
     changing : bool
         Whether the number of particles changes from frame to frame.
     spread : float
-        Standard deviation of the statistic for a right model; infinite where blocks are too few to have one.
+        Standard deviation of the statistic for a right model; infinite where data are too few to have one.
     """
 
     p_value: float
@@ -123,7 +123,7 @@ class ResidualTest:
     @property
     def _expectation(self) -> str:
         spread = f" +- {self.spread:.2g}" if np.isfinite(self.spread) else ""
-        return f"{self.expected:.3g}{spread} are expected{' of blocks this few' if np.isinf(self.spread) else ''}"
+        return f"{self.expected:.3g}{spread} are expected{' of data this few' if np.isinf(self.spread) else ''}"
 
 
 def residual_test(
@@ -138,7 +138,7 @@ def residual_test(
     sigma, sigma_error : float, or one per direction
         As given (then the error is 0) or as found.
     """
-    balanced, worst = _balance_test(found, learnt, sigma, sigma_error, quadrature)
+    balanced, worst = _balance_test(found, learnt, sigma, sigma_error, quadrature, _movers(snapshots))
     p_variation, ratio, error = _variation_test(found, sigma, sigma_error)
     p_number = _number_test(snapshots)
     p_value = min(1.0, 3 * min(balanced.p_value, p_variation, p_number))
@@ -161,8 +161,15 @@ def _variation_test(found: Balance, sigma: Sigma, sigma_error: Sigma) -> tuple[f
     return min(1.0, len(seen) * p_value), ratio, error
 
 
+def _movers(snapshots: Snapshots) -> int:
+    """Coordinates that move independently of each other, in all runs together."""
+    runs = range(1 if snapshots.regular else snapshots.runs)
+    count = sum(float(np.mean(snapshots.counts_of(m))) for m in runs)
+    return round(count * snapshots.dim * (snapshots.runs if snapshots.regular else 1))
+
+
 def _balance_test(
-    found: Balance, learnt: Learnt, sigma: Sigma, sigma_error: Sigma, quadrature: str
+    found: Balance, learnt: Learnt, sigma: Sigma, sigma_error: Sigma, quadrature: str, movers: int
 ) -> tuple[_Quadratic, str]:
     """The stronger of two tests, on all windows and on what they have in common; and what stands out most."""
     each = np.atleast_1d(sigma)
@@ -181,7 +188,11 @@ def _balance_test(
     worst = f"{found.tests.names[test]} between t = {begin:.4g} and {end:.4g}"
     # what moves or grows does so on all windows: few directions, which few blocks can judge
     steadily = np.asarray(np.kron(_slow(found.windows), np.eye(len(found.tests.names))), float)
-    quadratics = [_quadratic(whole, found.blocks), _quadratic(whole.combined(steadily), found.blocks)]
+    together, each_kind = whole.combined(steadily), len(found.tests.names)
+    quadratics = [
+        _quadratic(whole, found.blocks, movers, each_kind),
+        _quadratic(together, found.blocks, movers, len(together.values)),
+    ]
     strongest = min(quadratics, key=lambda q: q.p_value)
     return strongest._replace(p_value=min(1.0, len(quadratics) * strongest.p_value)), worst
 
@@ -196,17 +207,25 @@ class _Quadratic(NamedTuple):
     spread: float
 
 
-def _quadratic(residuals: Discrepancies, blocks: int) -> _Quadratic:
-    """Chi-square, or Hotelling's T^2 where the covariance itself was estimated from few blocks."""
+def _quadratic(residuals: Discrepancies, blocks: int, movers: int, connected: int) -> _Quadratic:
+    """Chi-square, or Hotelling's T^2 where the covariance itself rests on little.
+
+    That is few blocks, if it is their scatter. If it is mostly theory, the integral of Gamma along the very paths that
+    are tested, it rests on all coordinates that move (``movers``): of few particles, it is small where they happen to
+    have moved little. ``connected`` directions share it.
+    """
     scores = residuals.values @ residuals.independent()
     statistic, degrees = float(scores @ scores), len(scores)
-    free = blocks - degrees
-    if residuals.share < 0.5 and free > 2:
-        scale = degrees * (blocks - 1) / free
-        p_value = f.sf(statistic / scale, degrees, free)
-        spread = scale * float(f.std(degrees, free)) if free > 4 else np.inf
-        return _Quadratic(statistic, scale * free / (free - 2), degrees, float(p_value), spread)
-    return _Quadratic(statistic, float(degrees), degrees, float(chi2.sf(statistic, degrees)), np.sqrt(2.0 * degrees))
+    if residuals.share < 0.5 and blocks - degrees > 2:
+        samples, free = blocks - 1, blocks - degrees
+    else:
+        samples, free = movers, movers - min(connected, degrees) + 1
+    if degrees == 0 or free <= 2:
+        return _Quadratic(statistic, np.nan, 0, 1.0, np.nan)
+    scale = degrees * samples / free
+    spread = scale * float(f.std(degrees, free)) if free > 4 else np.inf
+    p_value = float(f.sf(statistic / scale, degrees, free))
+    return _Quadratic(statistic, scale * free / (free - 2), degrees, p_value, spread)
 
 
 def _slow(windows: int) -> Array:

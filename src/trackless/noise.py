@@ -137,7 +137,7 @@ def noise_level(found: Balance, learnt: Learnt, guess: Sigma, quadrature: str) -
     if any(one is None for one in combined):
         root2 = np.sqrt(2.0)
         sigma, error = ((root2,) * found.parts, (np.nan,) * found.parts) if per_direction else (root2, np.nan)
-        nothing = np.zeros((found.parts, found.parts)), np.zeros((found.parts, len(learnt.matrix)))
+        nothing = np.zeros((found.parts, found.parts)), np.zeros((found.parts, len(learnt.gain)))
         return NoiseLevel(sigma, error, balance, variation, np.nan, False, *nothing)
     each = [one for one in combined if one is not None]
     values, errors = np.array([one.value for one in each]), np.array([one.error for one in each])

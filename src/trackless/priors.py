@@ -85,6 +85,13 @@ class Prior(ABC):
         """C, (K, K)."""
         return self.at(h)[0]
 
+    @abstractmethod
+    def of_size(self, energy: float, distance: float) -> Array:
+        """Covariance (K, K) of potentials that vary by such an energy over such a distance, on the usual lengths.
+
+        Nothing of it comes from the data, so that it can be held against no potential at all.
+        """
+
     def missed(self, h: Array) -> Missed | None:
         """What potentials of this kind have that the family cannot show; None where that is not looked at."""
         return None
@@ -121,6 +128,9 @@ class RadialPrior(Prior):
 
     def starts(self) -> list[Array]:
         return [np.append(np.full(AMPLITUDES, np.log(self.unit)), np.log(self.range / part)) for part in (3, 12)]
+
+    def of_size(self, energy: float, distance: float) -> Array:
+        return self.covariance(np.append(np.full(AMPLITUDES, np.log(energy)), self.length)) - self.free
 
     def _variances(self, h: Array) -> Array:
         """Of each bump, (J,)."""
@@ -192,6 +202,9 @@ class TensorPrior(Prior):
     def starts(self) -> list[Array]:
         return [np.append(np.log(self.unit), np.log(self.range / part)) for part in (3, 8)]
 
+    def of_size(self, energy: float, distance: float) -> Array:
+        return self.covariance(np.append(np.log(energy), self.length)) - self.free
+
     def _kernels(self, h: Array) -> list[Array]:
         weights = np.exp(-2 * h[1:])
         return [
@@ -228,6 +241,9 @@ class ScalePrior(Prior):
 
     def starts(self) -> list[Array]:
         return [np.array([np.log(self.unit)])]
+
+    def of_size(self, energy: float, distance: float) -> Array:
+        return (energy / distance) ** 2 * self.shape
 
     def at(self, h: Array) -> tuple[Array, Gradient]:
         covariance = np.exp(2 * h[0]) * self.shape

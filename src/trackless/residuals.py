@@ -133,16 +133,45 @@ class Units(NamedTuple):
         typical = (white**2).mean(axis=0)
         typical[sound] = _typical_variances(typical[sound])
         white = white / np.sqrt(typical)
-        squares = (white**2).sum(axis=1)
         scatter = white.T @ white / len(white)
-        distance = ((scatter - np.eye(len(scatter))) ** 2).sum()
-        noise = ((squares**2).mean() - (scatter**2).sum()) / len(white)
-        share = min(noise / distance, 1.0) if distance > 0 else 1.0
+        share = shrinkage(white, np.eye(len(scatter)), free=len(white) - 2)  # the fit goes through their mean
         back = own[:, None] * vectors * np.sqrt(sizes * typical)
         shrunk = back @ ((1 - share) * scatter + share * np.eye(len(scatter))) @ back.T
         result = np.zeros((len(heard), len(heard)))
         result[np.ix_(heard, heard)] = shrunk / max(len(white) - 1, 1)  # the fit goes through the mean of the units
         return result
+
+
+def shrinkage(samples: Array, target: Array, free: int) -> float:
+    """By how much to shrink the scatter of samples towards a target, to be nearest to their covariance on average.
+
+    The share is that of Ledoit and Wolf (J. Multivariate Anal. 88, 2004): of the squared distance of the scatter from
+    the target, what chance alone would make. Chance is itself seen in the scatter of the samples, which lose something
+    to what has been fitted to them. Two samples less their mean are alike: they show nothing of it.
+
+    Parameters
+    ----------
+    samples : (B, E)
+        Scattering about zero.
+    target : (E, E)
+    free : int
+        Samples less 1, or less 2 where their mean has been taken away.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shrinkage(np.array([[1.0, 2.0], [-1.0, -2.0]]), np.eye(2), free=0)
+    1.0
+    >>> samples = np.random.default_rng(0).normal(size=(4000, 2)) @ np.array([[2.0, 1.0], [0.0, 1.0]])
+    >>> shrinkage(samples, np.eye(2), free=3999) < 0.01
+    True
+    """
+    scatter = samples.T @ samples / len(samples)
+    distance = ((scatter - target) ** 2).sum()
+    if free < 1 or distance == 0:
+        return 1.0
+    chance = (((samples**2).sum(axis=1) ** 2).mean() - (scatter**2).sum()) / free
+    return float(min(max(chance, 0.0) / distance, 1.0))
 
 
 def _typical_variances(variances: Array) -> Array:

@@ -189,6 +189,33 @@ def test_without_an_interaction_none_is_seen():
     assert ((lower < 0) & (upper > 0)).mean() > 0.9
 
 
+def test_there_is_no_word_against_what_could_not_be_seen():
+    """A trap that varies by kT moves one particle for a tenth of a second by less than its noise does."""
+    short = tl.simulate(MODEL, runs=2, particles=1, duration=0.1, step=1e-3, accurate=True, seed=2)
+    fitted = tl.SelfTest(tl.RadialSplines(8), None, sigma=1.0, regularization="evidence").fit(short)
+    units, families = fitted._units(fitted.moments_), (fitted.external_basis_, None)
+    natural = (0.5, float(np.ptp(fitted.explored_[0])))
+    assert log_bayes_factor(units, families, fitted.posterior_, 0) < -3  # against traps as large as the noise
+    assert abs(log_bayes_factor(units, families, fitted.posterior_, 0, natural=natural)) < 0.4
+    assert log_bayes_factor(units, families, fitted.posterior_, 0, natural=(1e3, 1.0)) < -3
+
+
+@pytest.mark.parametrize("family", [tl.RadialSplines(8), tl.TensorSplines(5), tl.GaussianRBF(6)])
+def test_potentials_of_a_size_vary_by_it(family):
+    data = tl.simulate(MODEL, runs=40, step=1e-3, seed=2)
+    fitted = tl.SelfTest(family, None, sigma=1.0, regularization="evidence").fit(data)
+    basis, matrix = fitted.external_basis_, fitted._units(fitted.moments_).mean()[0]
+    ((_, prior),) = priors_of(members_of((basis, None)), fitted.coef_, matrix)
+    covariance = prior.of_size(0.5, 2.0)
+    np.testing.assert_allclose(prior.of_size(1.0, 2.0), 4 * covariance, rtol=1e-9)
+    np.testing.assert_allclose(prior.of_size(0.5, 2.0), covariance)
+    sizes, directions = np.linalg.eigh(covariance)
+    drawn = np.random.default_rng(0).normal(size=(200, basis.size)) @ (directions * np.sqrt(np.maximum(sizes, 0))).T
+    x = data.positions[::10, -1].reshape(-1, 2)
+    spread = np.sqrt(np.mean([basis.combine(coef)(x).var() for coef in drawn]))
+    assert 0.1 < spread / 0.5 < 1.5
+
+
 def test_systematic_errors_count_where_they_are_more_than_chance():
     generator = np.random.default_rng(0)
     noise, heard = np.diag([1.0, 4.0, 1.0]), np.array([True, True, False])

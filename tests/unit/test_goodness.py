@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+import trackless as tl
 from trackless.cli.fit import _unit
 from trackless.goodness import ResidualTest
 
@@ -17,7 +18,7 @@ def test_an_expectation_has_its_spread():
     known = ResidualTest(**ASKED, variation=1.02, variation_error=0.1, spread=21.0)
     assert "52.7 where 24.5 +- 21 are expected, fluctuations 1.02 +- 0.1 of what sigma says" in known.sentence
     few = ResidualTest(**ASKED, variation=1.02, variation_error=0.1, spread=np.inf)
-    assert "24.5 are expected of blocks this few" in few.sentence
+    assert "24.5 are expected of data this few" in few.sentence
 
 
 def test_fluctuations_that_say_nothing_are_said_to():
@@ -39,3 +40,28 @@ def test_slopes_have_a_unit_where_sigma_is_not_known():
     assert "in units of kT = sigma^2/2" in _unit(SimpleNamespace(noise_=SimpleNamespace(known=False)))
     assert not _unit(SimpleNamespace(noise_=SimpleNamespace(known=True)))
     assert not _unit(SimpleNamespace(noise_=None))
+
+
+def diffusing(seed, runs, frames, particles=10, step=0.01):
+    """Free particles, sigma = 1."""
+    generator = np.random.default_rng(seed)
+    moves = np.sqrt(step) * generator.normal(size=(runs, frames, particles, 2))
+    moves[:, 0] *= 0.5 / np.sqrt(step)
+    return tl.Snapshots(np.cumsum(moves, axis=1), step * np.arange(frames))
+
+
+def test_one_run_of_few_particles_is_no_reason_for_an_alarm():
+    """Their noise is known from the very paths that are tested, which is less certain than it looks."""
+    found = [tl.fit(diffusing(seed, runs=1, frames=101), sigma=1.0).findings_.residual_test for seed in range(6)]
+    assert all(test.passed for test in found)
+    assert sum(test.statistic for test in found) / sum(test.degrees for test in found) > 1.2  # so a chi-square it is not
+    assert all(test.expected > test.degrees for test in found)
+
+
+def test_little_data_decide_nothing():
+    """Two runs of two snapshots made up one interaction in eight data sets, and ruled out both potentials in the rest."""
+    for seed in range(4):
+        found = tl.fit(diffusing(seed, runs=2, frames=2)).findings_
+        np.testing.assert_allclose(found.log_bayes_factors, 0, atol=0.1)
+        assert found.residual_test.passed
+        assert "no interaction can be seen, and none is ruled out" in str(found)

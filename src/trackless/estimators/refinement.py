@@ -150,22 +150,25 @@ def learnt_for_tests(fit: SelfTest) -> tuple[Learnt, NDArray[np.int64]]:
     """The fit as tests of it need it, and the blocks of runs that it is told for."""
     moments, units, found = fit.moments_, fit._units(fit.moments_), fit.posterior_
     matrix, _ = units.mean()
-    size = len(fit.coef_)
+    size, total = len(fit.coef_), float(units.weights.sum())
     gain, smoothed = np.zeros((size, size)), np.zeros((size, size))
+    # the noise of motion, as if it were the same in all directions, unless snapshots are known to add to it
+    noise = float(np.mean(np.square(fit.sigma_))) * total * matrix
     if found is not None:
         gain[:, found.heard] = found.gain(matrix)
         lost = np.eye(size) - gain @ matrix
         smoothed = lost @ found.prior @ lost.T
+        noise = total**2 * found.noise
     else:
         gain = np.asarray(np.linalg.inv(matrix + fit.ridge_matrix()), float)
     residuals = (units.vectors - units.matrices @ fit.coef_).reshape(moments.blocks, moments.windows, size)
     kept = np.linspace(0, moments.blocks, min(moments.blocks, BLOCKS) + 1).round().astype(np.int64)
     cuts = np.concatenate([[0], np.cumsum(moments.runs)])[kept]
     by_block = np.add.reduceat(residuals.sum(axis=1), kept[:-1])
-    total, coarser = float(units.weights.sum()), np.zeros(size)
+    coarser = np.zeros(size)
     if fit.dynamics == "continuous" and fit.debiasing_ is None:  # otherwise time integrals have no errors left
         coarser = total * moments.stride_differences(fit.coef_, fit.sigma_, fit.quadrature).mean(axis=0)
-    return Learnt(gain, by_block, matrix, total, smoothed, coarser), cuts
+    return Learnt(gain, by_block, total, noise, smoothed, coarser), cuts
 
 
 def tested(fit: SelfTest, snapshots: Snapshots, other: bool) -> ResidualTest:
