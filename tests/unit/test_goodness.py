@@ -54,12 +54,12 @@ def test_one_run_of_few_particles_is_no_reason_for_an_alarm():
     """Their noise is known from the very paths that are tested, which is less certain than it looks."""
     found = [tl.fit(diffusing(seed, runs=1, frames=101), sigma=1.0).findings_.residual_test for seed in range(6)]
     assert all(test.passed for test in found)
-    assert sum(test.statistic for test in found) / sum(test.degrees for test in found) > 1.2  # so a chi-square it is not
+    assert sum(test.statistic for test in found) / sum(test.degrees for test in found) > 1.2  # no chi-square
     assert all(test.expected > test.degrees for test in found)
 
 
 def test_little_data_decide_nothing():
-    """Two runs of two snapshots made up one interaction in eight data sets, and ruled out both potentials in the rest."""
+    """Two runs of two snapshots made up an interaction in one of eight data sets, and ruled it out in the others."""
     for seed in range(4):
         found = tl.fit(diffusing(seed, runs=2, frames=2)).findings_
         np.testing.assert_allclose(found.log_bayes_factors, 0, atol=0.1)
