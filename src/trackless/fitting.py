@@ -15,7 +15,7 @@ from trackless.accumulation import check_snapshots
 from trackless.basis import Basis, Center, Member, about, members_of
 from trackless.by_species import BySpecies, as_basis
 from trackless.centers import FoundCenter, find_center
-from trackless.choices import Choices, Wanted, centers_of, cutoff_of, pairs_that_meet, where
+from trackless.choices import Choices, Wanted, centers_of, check_meant, cutoff_of, pairs_that_meet, where
 from trackless.comparison import Comparison, compare
 from trackless.coupling import chosen_coupling
 from trackless.debiasing import evenly_observed
@@ -188,6 +188,7 @@ def _fitted(
     said_first = (unlike(snapshots), gaps.sentence, meant if interaction is not None else "")
     sentences = [said for said in said_first if said]
     seen = Observation(window, exclude_below, detection, position_error)
+    exclude_below = seen.exclude_below
     if not seen.complete:
         seen = seen.closed(explore(snapshots), snapshots.box)
         sentences += [seen.sentence] if seen.sentence else []
@@ -205,6 +206,7 @@ def _fitted(
             if seen.window is not None
             else "in a periodic box V is taken to be flat (one about a centre would end in a kink at its walls)"
         )
+    check_meant(external, interaction, center, cutoff)
     if exclude_below is not None and cutoff is not None and exclude_below >= cutoff:
         raise InputError(f"exclude_below: {exclude_below:g} is not below {cutoff:g}, where Phi ends; use a smaller one")
     guess = guessed_sigma(snapshots, sigma, coupling, seen)

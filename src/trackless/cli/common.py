@@ -229,6 +229,9 @@ def check_outputs(force: bool, read: Sequence[Path], *written: Path | None) -> N
     from trackless.files.atomic import check_target
 
     taken = {path.resolve() for path in read}
+    wanted = [path.resolve() for path in written if path is not None]
+    if twice := next((path for path in wanted if wanted.count(path) > 1), None):
+        raise UsageError(f"{twice.name}: two things would be written to this file; give each a name of its own")
     for path in (path for path in written if path is not None):
         if path.resolve() in taken:
             raise InputError(f"{path}: what is read and what is written must be different files; choose another name")
@@ -281,10 +284,16 @@ def read_options(dt: float | None, columns: str | None, box: str | None) -> dict
         positive(dt=dt)
         options["dt"] = dt
     if columns is not None:
+        from trackless.files.columns import check_roles
+
         parts = [part.partition("=") for part in columns.split(",")]
         if not all(role.strip() and name.strip() for role, _, name in parts):
             raise UsageError(f"expected --columns x=NAME,y=NAME,..., got {columns!r}")
         options["columns"] = {role.strip(): name.strip() for role, _, name in parts}
+        if len(options["columns"]) < len(parts):
+            raise UsageError(f"--columns: something is said twice; name every column once, got {columns!r}")
+        with without_files():
+            check_roles(options["columns"])
     if box is not None:
         try:
             sides = [float(side) for side in box.split(",")]

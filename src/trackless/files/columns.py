@@ -83,6 +83,20 @@ def layout(
     return Layout(ordered, tuple(name for name in names if name and name not in ordered.values()))
 
 
+def check_roles(columns: Mapping[str, str]) -> None:
+    """Refuse what cannot be right in any table: ``columns`` with roles that there are not, or two for one column."""
+    for role in columns:
+        if role not in SYNONYMS:
+            raise InputError(
+                f"columns: {role!r} is not one of {', '.join(SYNONYMS)}; "
+                "say which column each of them is: columns={'x': ...}"
+            )
+    if "time" in columns and "frame" in columns:
+        raise InputError("columns: give either time or frame, not both")
+    if len({str(name) for name in columns.values()}) < len(columns):
+        raise InputError(f"columns: one column was given for two things: {dict(columns)}")
+
+
 def plain(name: str) -> str:
     """A column's name without case, units and punctuation: ``X Position [um]`` is ``x_position``."""
     simple = _BRACKETS.sub("", name.strip().strip("\"'").lower())
@@ -92,9 +106,8 @@ def plain(name: str) -> str:
 
 def _given(names: list[str], source: object, columns: Mapping[str, str]) -> dict[str, str]:
     chosen: dict[str, str] = {}
+    check_roles(columns)
     for role, name in columns.items():
-        if role not in SYNONYMS:
-            raise InputError(f"columns: {role!r} is not one of {', '.join(SYNONYMS)}")
         same = [n for n in names if n == name] or [n for n in names if n.lower() == str(name).lower()]
         if not same:
             raise InputError(f"{source}: there is no column {name!r}; found {listed(names)}; name one of these")
@@ -124,8 +137,6 @@ def _choose_clock(
     chosen: dict[str, str], names: list[str], source: object, dt: float | None, columns: Mapping[str, str]
 ) -> None:
     """Keep either time or frame: times are used as they are, frames are turned into times by ``dt``."""
-    if "time" in columns and "frame" in columns:
-        raise InputError("columns: give either time or frame, not both")
     frame, time = chosen.get("frame"), chosen.get("time")
     if frame is not None and time not in (None, frame) and "frame" not in columns and plain(frame) in _EITHER:
         frame = None  # there is a better column of times
