@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from trackless._errors import TimeStepNeeded
+from trackless._errors import InputError, TimeStepNeeded, TimeStepRefused
 from trackless.accumulation import FEW_BLOCKS, usual_windows
 from trackless.exploration import explore
 from trackless.files import read_with_notes
@@ -133,6 +133,8 @@ def inspect(
     """
     counted = ""  # what stands for time where there is none
     if isinstance(data, Snapshots):
+        if not (dt is None and columns is None and box is None):
+            raise InputError("inspect: dt=, columns= and box= are for files; Snapshots have times and box of their own")
         reading, source = Reading(data, "Snapshots"), "Snapshots"
     else:
         data = list(data) if isinstance(data, Iterator) else data  # it may be read twice
@@ -140,7 +142,10 @@ def inspect(
         try:
             reading = read_with_notes(data, dt, columns, box)
         except TimeStepNeeded as needed:
-            reading, counted = read_with_notes(data, 1.0, columns, box), needed.counted
+            try:
+                reading, counted = read_with_notes(data, 1.0, columns, box), needed.counted
+            except TimeStepRefused:  # by another of several files
+                raise needed from None
     reading = replace(reading, snapshots=reading.snapshots.every(every))
     gaps = reading.snapshots.gaps(max_gap)
     found, measured, expected = _numbers(reading, source, gaps)

@@ -42,12 +42,38 @@ def text_file(folder, text, name="data.csv"):
         ("Slice,X,Y", 1.0, {"frame": "Slice", "x": "X", "y": "Y"}),
         ("x,y,x_um,y_um,step", 1.0, {"frame": "step", "x": "x", "y": "y"}),
         ("frame,y,x,frame", 1.0, {"frame": "frame", "x": "x", "y": "y"}),
+        ("ImageNumber,ObjectNumber,AreaShape_Center_X,AreaShape_Center_Y,Location_Center_X,Location_Center_Y,"
+         "TrackObjects_Label_50", 1.0,
+         {"frame": "ImageNumber", "particle": "TrackObjects_Label_50", "x": "Location_Center_X",
+          "y": "Location_Center_Y"}),
+        ("ID,t,x,y,z,parent,root,state,generation,dummy", 1.0,
+         {"frame": "t", "particle": "ID", "x": "x", "y": "y", "z": "z"}),
+        ("track_id,t,z,y,x,id,parent_track_id,parent_id", 1.0,
+         {"frame": "t", "particle": "track_id", "x": "x", "y": "y", "z": "z"}),
+        ("Position X,Position Y,Position Z,Unit,Category,Collection,Time,TrackID,ID", None,
+         {"time": "Time", "particle": "TrackID", "x": "Position X", "y": "Position Y", "z": "Position Z"}),
+        ("Nr,TID,PID,x [pixel],y [pixel],t [sec]", None,
+         {"time": "t [sec]", "particle": "TID", "x": "x [pixel]", "y": "y [pixel]"}),
+        ("Track n°,Slice n°,X,Y,Distance,Velocity", 1.0,
+         {"frame": "Slice n°", "particle": "Track n°", "x": "X", "y": "Y"}),
+        (" ,Area,Mean,XM,YM,Frame", 1.0, {"frame": "Frame", "x": "XM", "y": "YM"}),
+        ("id,frame,x [nm],y [nm],sigma [nm]", 1.0, {"frame": "frame", "particle": "id", "x": "x [nm]", "y": "y [nm]"}),
+        ("frame,trackId,Object_Center_0,Object_Center_1", 1.0,
+         {"frame": "frame", "particle": "trackId", "x": "Object_Center_0", "y": "Object_Center_1"}),
+        ("Xpos,Ypos,T", None, {"time": "T", "x": "Xpos", "y": "Ypos"}),
+        ("posX,posY,frameID", 1.0, {"frame": "frameID", "x": "posX", "y": "posY"}),
+        ("X_pos,Y_pos,Time_s", None, {"time": "Time_s", "x": "X_pos", "y": "Y_pos"}),
+        ("Centroid_X,Centroid_Y,Frame #", 1.0, {"frame": "Frame #", "x": "Centroid_X", "y": "Centroid_Y"}),
+        ("pos_x [px],pos_y [px],Slice", 1.0, {"frame": "Slice", "x": "pos_x [px]", "y": "pos_y [px]"}),
+        ("x / µm,y / µm,t / s", None, {"time": "t / s", "x": "x / µm", "y": "y / µm"}),
+        ("Date,frame,x", 1.0, {"frame": "frame", "x": "x"}),
+        ("Date,x", None, {"time": "Date", "x": "x"}),
     ],
 )  # fmt: skip
 def test_guessed_columns(header, dt, expected):
     found = layout(header.split(","), "data.csv", dt)
     assert found.names == expected
-    assert set(found.ignored) == set(header.split(",")) - set(expected.values()) - {""}
+    assert set(found.ignored) == set(map(str.strip, header.split(","))) - set(expected.values()) - {""}
 
 
 @pytest.mark.parametrize(
@@ -63,6 +89,8 @@ def test_guessed_columns(header, dt, expected):
         ("time,x,y", None, {"x": "x", "y": "x"}, "one column was given for two things"),
         ("time,frame,x", None, {"time": "time", "frame": "frame"}, "give either time or frame, not both"),
         ("time,x,x", None, None, "columns x and x could both be x"),
+        ("time,centroid-0,centroid-1", None, None, r"expected columns x, y\[, z\], found time, centroid-0, centroid-1"),
+        ("Date,frame,x", None, None, "counts frames; give the time between them"),
     ],
 )
 def test_columns_that_cannot_be_guessed(header, dt, columns, message):

@@ -39,7 +39,12 @@ AsJson = Annotated[bool, typer.Option("--json", metavar="", help="Print the resu
 
 Every = Annotated[int, typer.Option(min=1, metavar="N", help="Keep every N-th frame only.")]
 FORMATS = ".npz, .npy, .h5, .zarr, .csv, .tsv, .txt, .parquet, .lammpstrj, .xyz, .gsd; text also as .gz"
-TimeStep = Annotated[float | None, typer.Option(help="Time between frames (of a step), where the file counts them.")]
+TimeStep = Annotated[
+    float | None,
+    typer.Option(
+        help="Time between frames (of a step), where the file counts them; with times of its own it must agree."
+    ),
+]
 ColumnNames = Annotated[
     str | None,
     typer.Option(

@@ -19,25 +19,27 @@ from numpy.typing import NDArray
 
 from trackless._errors import InputError
 from trackless.files.columns import NAMED, Layout, layout
+from trackless.files.dates import EXAMPLE, microseconds
 from trackless.files.rows import MOST_SPECIES, Table
 from trackless.files.source import Lines, is_number, quoted
 
 SEPARATORS = {".csv": ",;\t", ".tsv": "\t,;", ".txt": "\t;,"}  # the first that is in the header; else white space
 NAMES_OF_NOTHING = ("", "nan", "none", "null", "na")
+MOST_HEADERS = 3  # lines of units and long names below the header
 EXACT = 2.0**53  # larger whole numbers are not exact as floating-point numbers
 
 
 def read_table(path: Path, dt: float | None, columns: Mapping[str, str] | None) -> tuple[Table, Layout]:
     """The columns of a text table that are positions, times, runs, particles and species."""
-    as_text = {"species"}
+    as_text, as_dates = {"species"}, set()
     while True:
         try:
-            return _read(path, dt, columns, as_text)
-        except _NamesInColumn as found:  # known only when the first name comes: start again
-            as_text = as_text | {found.role}
+            return _read(path, dt, columns, as_text, as_dates)
+        except _NotNumbers as found:  # known only when the first name comes: start again
+            (as_text if found.role in NAMED else as_dates).add(found.role)
 
 
-class _NamesInColumn(Exception):
+class _NotNumbers(Exception):
     def __init__(self, role: str) -> None:
         self.role = role
 
@@ -61,13 +63,15 @@ class _Buffer:
         return self.values
 
 
-def _read(path: Path, dt: float | None, columns: Mapping[str, str] | None, as_text: set[str]) -> tuple[Table, Layout]:
+def _read(
+    path: Path, dt: float | None, columns: Mapping[str, str] | None, as_text: set[str], as_dates: set[str]
+) -> tuple[Table, Layout]:
     lines = Lines(path)
     splitter, names, pending = _header(lines)
     found = layout(names, path, dt, columns)
-    places = {role: names.index(name) for role, name in found.names.items()}
-    pending = pending or _after_further_headers(lines, splitter, names, places["x"])
-    numeric = [role for role in places if role not in as_text]
+    places = {role: names.index(name) for role, name in found.needed.items()}
+    numeric = [role for role in places if role not in as_text | as_dates]
+    pending = pending or _after_further_headers(lines, splitter, [places[role] for role in places if role not in NAMED])
     buffers = {role: _Buffer(np.empty(0, np.int64 if role in as_text else np.float64)) for role in places}
     rows, row_starts, line_starts = 0, [0], [lines.number - len(pending) + 1]
     while block := pending or lines.block():
@@ -84,8 +88,10 @@ def _read(path: Path, dt: float | None, columns: Mapping[str, str] | None, as_te
         values = _numbers(path, block, numbers, splitter, {role: places[role] for role in numeric}, names)
         for k, role in enumerate(numeric):
             if role in NAMED and (np.abs(values[:, k]) >= EXACT).any():
-                raise _NamesInColumn(role)
+                raise _NotNumbers(role)
             buffers[role].append(values[:, k])
+        for role in as_dates:
+            buffers[role].append(_moments(path, role, block, numbers, splitter, places[role]))
         for role in as_text & set(places):
             buffers[role].append(_codes(path, role, block, numbers, splitter, places[role], buffers[role].numbers))
         rows += len(block)
@@ -97,7 +103,10 @@ def _read(path: Path, dt: float | None, columns: Mapping[str, str] | None, as_te
         return f"line {line_starts[k] + row - row_starts[k]}"
 
     texts = {role: list(buffers[role].numbers) for role in as_text & set(places)}
-    table = Table(str(path), {role: buffer.closed() for role, buffer in buffers.items()}, where, texts)
+    closed = {role: buffer.closed() for role, buffer in buffers.items()}
+    for role in as_dates:
+        closed[role] = (closed[role] - closed[role].min()) / 1e6
+    table = Table(str(path), closed, where, texts, dated="time" in as_dates)
     return _without_unnamed(table), found
 
 
@@ -144,13 +153,15 @@ def _header(lines: Lines) -> tuple[_Splitter, list[str], list[str]]:
     return splitter, fields, pending
 
 
-def _after_further_headers(lines: Lines, splitter: _Splitter, names: list[str], x: int) -> list[str]:
-    """TrackMate writes its header four times over, with long names and units; the first line after it, if looked at."""
-    if "POSITION_X" not in names:
-        return []
-    for line in lines:
-        fields = splitter.fields(line)
-        if lines.number > 4 or len(fields) != len(names) or is_number(fields[x].strip()):
+def _after_further_headers(lines: Lines, splitter: _Splitter, places: list[int]) -> list[str]:
+    """The first line that is one of particles: below the names many programs write units, TrackMate also long names.
+
+    A line of words where all numbers should be is no particle.
+    """
+    for further, line in enumerate(lines):
+        fields = [field.strip().strip('"') for field in splitter.fields(line)]
+        here = [fields[place] for place in places if place < len(fields)]
+        if further == MOST_HEADERS or not any(here) or any(is_number(f) or f[:1].isdigit() for f in here):
             return [line]
     return []
 
@@ -199,22 +210,48 @@ def _numbers(
                 rows[row, k] = float(text)
             elif role == "particle" and text.lower() in NAMES_OF_NOTHING:
                 rows[row, k] = np.nan
-            elif role in NAMED:
-                raise _NamesInColumn(role)
+            elif role in NAMED or (role in ("time", "clock") and microseconds(text) is not None):
+                raise _NotNumbers(role)
+            elif role == "clock":
+                rows[row, k] = np.nan
             else:
                 raise InputError(
                     f"{path}, line {number}: expected a number for {role} (column {names[place]!r}), "
-                    f"found {quoted(text)}; {_remedy(text)}"
+                    f"found {quoted(text)}; {_remedy(text, role)}"
                 )
     return rows
 
 
-def _remedy(text: str) -> str:
+def _remedy(text: str, role: str) -> str:
     if not text:
         return "the field is empty: remove or repair the line"
+    if role == "time" and sum(map(text.count, "/-.:")) >= 2:
+        return f"write times as numbers, or dates as {EXAMPLE}"
     if is_number(text.replace(",", ".")):
         return "write numbers with a decimal point"
+    if is_number(text.replace(",", "").replace(".", "")):
+        return "write numbers with a decimal point, and nothing between thousands"
     return "repair the line, or say which column it is: columns={...} (--columns)"
+
+
+def _moments(
+    path: Path, role: str, block: list[str], numbers: Any, splitter: _Splitter, place: int
+) -> NDArray[np.float64]:
+    """A column of dates in microseconds."""
+    known: dict[str, float] = {}  # of which rows of a frame have the same
+    moments = np.empty(len(block))
+    for row, line in enumerate(block):
+        text = splitter.fields(line)[place]
+        if text not in known:
+            moment = microseconds(text)
+            if moment is None and role == "time":
+                raise InputError(
+                    f"{path}, line {numbers[row]}: expected a date such as {EXAMPLE} for time, as in other lines, "
+                    f"found {quoted(text)}; repair the line"
+                )
+            known[text] = np.nan if moment is None else moment
+        moments[row] = known[text]
+    return moments
 
 
 def _codes(

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from trackless import _progress
-from trackless._errors import InputError
+from trackless._errors import InputError, TimeStepRefused
 from trackless.files import delimited, gsd, hdf5, lammps, npz, parquet, writing, xyz, zarr
 from trackless.files.atomic import is_store, replacing, replacing_store
+from trackless.files.clock import agrees, interval
 from trackless.files.columns import AXES, Layout
 from trackless.files.folders import files_in
 from trackless.files.joined import Reading, joined, left_in_file, one_kind_is_none
@@ -96,7 +97,9 @@ def read(
         ``.zarr``, and ``.npy``, which is memory-mapped) hold positions (runs, times, particles, dim). Text may be
         gzipped (``.csv.gz``). A folder stands for the files in it, in the natural order of names (run2 before run10).
     dt : float, optional
-        Time between frames (of one step), where the file counts frames or steps.
+        Time between frames (of one step), where the file counts frames or steps. A file that has times needs none, and
+        one that does not agree with them is an error. Times that are dates (ISO 8601) or clock readings become seconds
+        since the first of their run.
     columns : dict, optional
         Which columns of a table are what, where their names do not say so: ``{"x": "POSITION_X", "frame": "slice"}``.
     box : float or sequence of float, optional
@@ -235,6 +238,18 @@ def _known_ending(path: Path) -> str | None:
 def _read_one(
     given: Any, dt: float | None, columns: Mapping[str, str] | None, box: Any, lazy: bool | None = None
 ) -> Reading:
+    try:
+        return _read_with(given, dt, columns, box, lazy)
+    except TimeStepRefused as refused:  # a table that has times: are they so far apart?
+        found = None if refused.compared else _read_with(given, None, columns, box, lazy)
+        if dt is not None and found is not None and agrees(dt, interval(found.snapshots.times_of(0))):
+            return found
+        raise
+
+
+def _read_with(
+    given: Any, dt: float | None, columns: Mapping[str, str] | None, box: Any, lazy: bool | None
+) -> Reading:  # fmt: skip
     if parquet.is_data_frame(given):
         return _from_table("pandas", *parquet.table_of(given, dt, columns), dt, columns, box)
     if isinstance(given, parquet.ParquetPart):
@@ -271,7 +286,7 @@ def _from_table(
         del table.columns["z"]  # programs for three dimensions write planar data like this
         notes = ("all z are 0, so that the data were read as two-dimensional",)
     snapshots = grouped(table, dt, box)
-    return Reading(snapshots, name, layout, (*notes, *_cut_short(snapshots, table.source)))
+    return Reading(snapshots, name, layout, (*notes, *table.notes, *_cut_short(snapshots, table.source)))
 
 
 def _cut_short(snapshots: Snapshots, source: Any) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trackless._errors import InputError, TimeStepNeeded
+from trackless.files.clock import check_time_step
 from trackless.files.columns import AXES
 from trackless.files.rows import ROUNDING, Table, grouped
 from trackless.snapshots import Snapshots
@@ -157,9 +158,9 @@ def _check_alike(path: Path, frames: list[Frame]) -> None:
 def _times(path: Path, frames: list[Frame], dt: float | None) -> Array:
     given = [frame.time for frame in frames]
     if None not in given:
-        if dt is not None:
-            raise InputError(f"{path}: the file holds times, so dt= is not needed; leave it out")
         times = np.array(given, dtype=np.float64)
+        if dt is not None:
+            check_time_step(path, dt, times, [frame.step for frame in frames])
     else:
         if any(time is not None for time in given):
             raise InputError(f"{path}: some frames have a time and some have none; give all of them one")

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trackless._errors import InputError
+from trackless.files.clock import check_column
 from trackless.files.columns import AXES
+from trackless.files.dates import from_each_start
 from trackless.files.sequence import check_sequence
 from trackless.snapshots import Snapshots
 from trackless.space import checked_box
@@ -29,13 +31,18 @@ class Table:
     source : str
         What to call the table in messages.
     columns : dict of str to array (rows,)
-        x[, y[, z]], frame or time, and if present run, particle (NaN: no name) and species.
+        x[, y[, z]], frame or time, and if present run, particle (NaN: no name), species and clock (times that frames
+        and dt have to agree with).
     where : callable
         The place of a row in the file, such as "line 12".
     texts : dict of str to list of str
         Of columns that hold names: the names; the column then holds their numbers.
     any_order : bool
         Whether the order of rows means nothing, so that time may go backwards from one to the next.
+    dated : bool
+        Whether times were dates; the column then holds seconds.
+    notes : list of str
+        What was decided or seen on the way, as sentences.
     """
 
     source: str
@@ -43,6 +50,8 @@ class Table:
     where: Callable[[int], str]
     texts: dict[str, list[str]] = field(default_factory=dict)
     any_order: bool = False
+    dated: bool = False
+    notes: list[str] = field(default_factory=list)
 
     def error(self, row: int | np.intp, message: str) -> InputError:
         """An error about one row."""
@@ -66,6 +75,9 @@ def grouped(table: Table, dt: float | None = None, box: Any = None) -> Snapshots
     if sides is not None:
         check_inside(points, sides, lambda row: f"{table.source}, {table.where(row)}")
     runs = _ranks(table, "run") if "run" in columns else None
+    if table.dated:
+        times = from_each_start(times, runs)
+        table.notes.append("times are dates: seconds since the first" + " of each run" * (runs is not None))
     names, kinds = _kinds(table) if "species" in columns else ((), None)
     particles = columns.get("particle")
     keys = [key for key in (particles, kinds, times, runs) if key is not None]
@@ -120,6 +132,8 @@ def _times(table: Table, dt: float | None) -> NDArray[np.float64]:
         row = int(np.argmax(parts))
         raise table.error(row, f"expected a whole frame number, got {values[row]:g}; if these are times, leave dt= out")
     assert dt is not None, "the layout of columns has made sure of it"
+    if (clock := table.columns.pop("clock", None)) is not None:
+        check_column(table.source, dt, np.asarray(clock, np.float64), values)
     times = values * dt
     if not np.isfinite(times).all():
         raise table.error(np.argmax(~np.isfinite(times)), f"frame {values.max():g} times dt = {dt:g} is no time")
