@@ -264,3 +264,10 @@ def density_to_draw(sample: ArrayLike, grid: ArrayLike, dim: int) -> Array:
     points = np.asarray(grid, float)
     density = radial_density(sample, points)
     return density + radial_density(sample, -points) if dim == 1 else density
+
+
+def coincidence(explored: Exploration) -> str:
+    """A word on particles in the same place, of which a force is not defined; empty where there are none."""
+    if not len(explored.distances) or explored.distances.min() > 0:
+        return ""
+    return "two particles are in the same place: has one been detected twice?"

@@ -22,7 +22,7 @@ from trackless.debiasing import evenly_observed
 from trackless.drifting import drift
 from trackless.estimators.self_test import SelfTest
 from trackless.evidence import log_bayes_factor, log_bayes_factor_of_all
-from trackless.exploration import explore
+from trackless.exploration import coincidence, explore
 from trackless.goodness import ResidualTest
 from trackless.intensity import Sigma, check_setting, is_unknown
 from trackless.likeness import unlike
@@ -185,7 +185,8 @@ def _fitted(
     fingerprint = snapshots.fingerprint()
     gaps = snapshots.gaps(max_gap)
     snapshots = snapshots.without_gaps(max_gap)
-    said_first = (unlike(snapshots), gaps.sentence, meant if interaction is not None else "")
+    of_phi = (meant, coincidence(explore(snapshots))) if interaction is not None else ()
+    said_first = (unlike(snapshots), gaps.sentence, *of_phi)
     sentences = [said for said in said_first if said]
     seen = Observation(window, exclude_below, detection, position_error)
     exclude_below = seen.exclude_below

@@ -11,7 +11,7 @@ import numpy as np
 
 from trackless._errors import InputError, TimeStepNeeded, TimeStepRefused
 from trackless.accumulation import FEW_BLOCKS, usual_windows
-from trackless.exploration import explore
+from trackless.exploration import Exploration, coincidence, explore
 from trackless.files import read_with_notes
 from trackless.files.formats import Reading
 from trackless.gaps import Gaps
@@ -152,7 +152,8 @@ def inspect(
     pieces = reading.snapshots.without_gaps(max_gap)
     findings = [
         *reading.notes, *_time_findings(found, gaps, counted), _tracking(found, measured),
-        *_fit_findings(found, expected), *_block_findings(found, pieces.runs, usual_windows(pieces)),
+        *_fit_findings(found, expected, explore(reading.snapshots), reading.notes),
+        *_block_findings(found, pieces.runs, usual_windows(pieces)),
     ]  # fmt: skip
     return replace(
         found, description=tuple(_description(found, counted or "time")), findings=tuple(filter(None, findings))
@@ -273,7 +274,9 @@ def _tracking(found: Inspection, measured: Spacing) -> str:
     return f"{against}: tracking would work, too"
 
 
-def _fit_findings(found: Inspection, expected: Prospect | None) -> list[str]:
+def _fit_findings(
+    found: Inspection, expected: Prospect | None, explored: Exploration, notes: Sequence[str]
+) -> list[str]:  # fmt: skip
     """What a fit could identify."""
     if found.snapshots_per_run[0] < 2:
         some = "a run has" if found.runs > 1 else "there is"
@@ -292,8 +295,8 @@ def _fit_findings(found: Inspection, expected: Prospect | None) -> list[str]:
         )
         said += [expected.sentence] if expected is not None else []
         said += [expected.hole] if expected is not None and expected.hole else []
-    if found.distances is not None and found.distances[0] == 0:
-        said.append("two particles are in the same place: has one been detected twice?")
+    if not any("the same place" in one for one in notes):  # where they are, the file has said
+        said.append(coincidence(explored))
     if most > 1 and not found.constant_count:
         said.append(
             "the number of particles changes within a run: forces must add up instead of being averaged "

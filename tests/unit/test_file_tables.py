@@ -1,6 +1,7 @@
 """Tables of particles: which column is what, how rows become snapshots, and lines that are wrong."""
 
 import gzip
+import re
 from pathlib import Path
 
 import numpy as np
@@ -417,3 +418,88 @@ def test_measured_tables():
     assert colloids.frames == 50
     text = (MEASURED / "trackpy_brightfield_um.csv").read_bytes()
     assert len(gzip.compress(text)) * source.MOST_EXPANSION > len(text)
+
+
+# Tables as they come from instruments and spreadsheets
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sep=;\nframe;x;y\n0;1;2\n1;3;4\n",
+        '"SEP=\t"\nframe\tx\ty\n0\t1\t2\n1\t3\t4\n',
+        "# made on Monday, by me\n% and this\nframe,x,y\n0,1,2\n# blinked here\n1,3,4\n#2,5,6\n",
+        "frame,x,y\n,um,um\n0,1,2\n1,3,4\n",
+        "frame,x,y\n\nno unit,um,um\n\n0,1,2\n1,3,4\n",
+        "frame,x,y\n0,1,2,\n1,3,4,\n",
+        "frame,x,y,,\n0,1,2,,\n1,3,4\n",
+        "frame,x,y\n0,1,2\n,,\n1,3,4\n , ,\n,,\n",
+        "\ufeffframe,x,y\r\n0.0,1e0,2E+00\r\n\r\n1.0,+3,4.\r\n",
+        '"frame" "x" "y"\n"0" "1" "2"\n"1" "3" "4"\n',
+    ],
+)
+@pytest.mark.parametrize("block", [12, source.BLOCK])
+def test_what_is_around_the_numbers_does_not_matter(tmp_path, monkeypatch, text, block):
+    monkeypatch.setattr(source, "BLOCK", block)
+    data = tl.read(text_file(tmp_path, text), dt=1.0)
+    np.testing.assert_array_equal(data.positions, [[[[1.0, 2.0]], [[3.0, 4.0]]]])
+
+
+def test_lines_are_counted_with_those_that_are_left_out(tmp_path):
+    text = "# a comment\ntime,x\ns,um\n0,1\n# another\n,\n1,2\n3,4,5\n"
+    with pytest.raises(tl.InputError, match=r"line 8: expected 2 fields as in the header, found 3: '3,4,5'"):
+        tl.read(text_file(tmp_path, text))
+
+
+def test_a_name_may_begin_like_a_comment(tmp_path):
+    assert tl.read(text_file(tmp_path, "run,t,x\n#1,0,1\n#1,1,2\n#2,0,1\n#2,1,2\n")).runs == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('frame,x\n0,"1,5"\n', "found '1,5'; write numbers with a decimal point"),
+        (
+            "frame;x\n0;1.234,5\n",
+            r"found '1\.234,5'; write numbers with a decimal point, and nothing between thousands",
+        ),
+        ("frame,x\n0,-\n", "line 2: expected a number for x .*found '-'; repair the line"),
+        ("frame,x\nwords,only\n", "there are no lines after the header"),
+        ("0,1,2\n1,2,3\n", "expected a first line with column names such as run,time,x,y; found '0,1,2'; write one"),
+    ],
+)
+def test_numbers_that_could_mean_two_things(tmp_path, text, message):
+    with pytest.raises(tl.InputError, match=message):
+        tl.read(text_file(tmp_path, text), dt=1.0)
+
+
+# Particles that are listed twice
+
+
+SAME_PLACE = r"line {}: the particle is at the same place as another one of its frame \(line {}\)"
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("t,x,y\n0,1,2\n0,1,3\n0,1,2\n1,1,2\n", (4, 2)),
+        ("particle,t,x,y\n1,1,5,-0.0\n1,0,5,0\n2,1,5,1\n3,1,5,0.0\n2,0,4,0\n", (5, 2)),
+        ("run,t,type,x\n0,0,a,1\n1,0,a,1\n1,0,b,1\n0,0,b,3\n", (4, 3)),
+    ],
+)
+def test_two_particles_in_one_place_are_said(tmp_path, text, lines):
+    found = re.compile(SAME_PLACE.format(*lines))
+    assert any(found.search(note) for note in read_with_notes(text_file(tmp_path, text)).notes)
+
+
+def test_a_place_may_be_visited_again(tmp_path):
+    assert read_with_notes(text_file(tmp_path, "run,t,x,y\n0,0,1,2\n0,0,2,2\n0,1,1,2\n1,0,1,2\n")).notes == ()
+
+
+def test_what_is_in_one_place_is_counted_and_said_once(tmp_path):
+    file = text_file(tmp_path, "t,x,y\n" + "".join(f"{t},{k},0\n" * 2 for t in range(3) for k in range(4)))
+    notes = read_with_notes(file).notes
+    assert len(notes) == 1
+    assert "data.csv, line 3: " in notes[0]
+    assert "and so are 11 others, 12 of 24 positions" in notes[0]
+    assert str(tl.inspect(file)).count("same place") == 1

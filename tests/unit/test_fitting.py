@@ -254,3 +254,13 @@ def test_mean_coupling_is_among_the_findings_of_a_mixture():
     said = tl.fit(data, sigma=1.0).findings_.sentences
     many = int(data.counts_of(0)[0])
     assert any(one.startswith("mean coupling") and f"Phi is N = {many} times" in one for one in said)
+
+
+def test_particles_in_one_place_are_among_the_findings():
+    data = tl.simulate(tl.models.reference(), runs=20, duration=0.2, step=1e-3, seed=1)
+    twice = data.positions.copy()
+    twice[:, :, 1] = twice[:, :, 0]
+    settings = {"sigma": 1.0, "external": "radial", "interaction": "radial"}
+    for positions, said in ((data.positions, False), (twice, True)):
+        found = tl.fit(tl.Snapshots(positions, data.times), **settings).findings_.sentences
+        assert any("has one been detected twice?" in one for one in found) is said

@@ -8,6 +8,7 @@ columns that are not needed are not looked at.
 from __future__ import annotations
 
 import csv
+import re
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ from trackless.files.source import Lines, is_number, quoted
 SEPARATORS = {".csv": ",;\t", ".tsv": "\t,;", ".txt": "\t;,"}  # the first that is in the header; else white space
 NAMES_OF_NOTHING = ("", "nan", "none", "null", "na")
 MOST_HEADERS = 3  # lines of units and long names below the header
+_SAID = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # the first line of tables for Excel: what separates fields
 EXACT = 2.0**53  # larger whole numbers are not exact as floating-point numbers
 
 
@@ -72,19 +74,17 @@ def _read(
     places = {role: names.index(name) for role, name in found.needed.items()}
     numeric = [role for role in places if role not in as_text | as_dates]
     pending = pending or _after_further_headers(lines, splitter, [places[role] for role in places if role not in NAMED])
+    comments = all(places.get(role) != 0 for role in NAMED)  # a name may begin with the sign of a comment
     buffers = {role: _Buffer(np.empty(0, np.int64 if role in as_text else np.float64)) for role in places}
     rows, row_starts, line_starts = 0, [0], [lines.number - len(pending) + 1]
     while block := pending or lines.block():
         first = lines.number - len(block) + 1
         pending = []
-        if not all(map(str.strip, block)):
-            numbers, block = _without_blank(block, first)
-        else:
-            numbers = range(first, first + len(block))
+        numbers, block = _rows_of(block, first, splitter, comments)
         if not block:
             continue
         _note_lines(numbers, rows, row_starts, line_starts)
-        _check_widths(path, block, numbers, splitter, len(names))
+        _check_widths(path, block, numbers, splitter, names)
         values = _numbers(path, block, numbers, splitter, {role: places[role] for role in numeric}, names)
         for k, role in enumerate(numeric):
             if role in NAMED and (np.abs(values[:, k]) >= EXACT).any():
@@ -129,17 +129,20 @@ class _Splitter:
 def _header(lines: Lines) -> tuple[_Splitter, list[str], list[str]]:
     """How lines are split, the names of the columns, and lines of the block at hand that follow the header."""
     ending = lines.path.suffixes[-2 if lines.path.suffix.lower() == ".gz" else -1].lower()
-    header = ""
+    header, said = "", None
     for line in lines:
         if not line.strip():
             continue
-        if line.lstrip().startswith("#"):  # some programs write the header as a comment
-            header = line.lstrip().lstrip("#")
+        if line.lstrip()[0] in "#%":  # some programs write the header as a comment
+            header = line.lstrip().lstrip("#%")
+            continue
+        if (said := said or _SAID.fullmatch(line.strip())) and said.string == line.strip():
             continue
         break
     else:
         line = ""
-    separator = next((s for s in SEPARATORS[ending] if s in (line or header)), None)
+    usual = next((s for s in SEPARATORS[ending] if s in (line or header)), None)
+    separator = said[1] if said is not None else usual
     splitter = _Splitter(separator)
     fields = [name.strip().strip('"') for name in splitter.fields(line)]
     pending: list[str] = []
@@ -148,7 +151,8 @@ def _header(lines: Lines) -> tuple[_Splitter, list[str], list[str]]:
         pending, fields = [line], [name.strip().strip('"') for name in splitter_of_header.fields(header)]
     if not any(fields) or all(map(is_number, fields)):
         raise InputError(
-            f"{lines.path}: expected a first line with column names such as run,time,x,y; found {quoted(line)}"
+            f"{lines.path}: expected a first line with column names such as run,time,x,y; found {quoted(line)}; "
+            "write one"
         )
     return splitter, fields, pending
 
@@ -158,16 +162,25 @@ def _after_further_headers(lines: Lines, splitter: _Splitter, places: list[int])
 
     A line of words where all numbers should be is no particle.
     """
-    for further, line in enumerate(lines):
+    further = 0
+    for line in lines:
+        if not line.strip():
+            continue
         fields = [field.strip().strip('"') for field in splitter.fields(line)]
         here = [fields[place] for place in places if place < len(fields)]
         if further == MOST_HEADERS or not any(here) or any(is_number(f) or f[:1].isdigit() for f in here):
             return [line]
+        further += 1
     return []
 
 
-def _without_blank(block: list[str], first: int) -> tuple[list[int], list[str]]:
-    kept = [(number, line) for number, line in enumerate(block, first) if line.strip()]
+def _rows_of(block: list[str], first: int, splitter: _Splitter, comments: bool) -> tuple[Any, list[str]]:
+    """Lines with something in them and their numbers, without those that spreadsheets leave, and comments."""
+    nothing = f" \t\r{splitter.separator or ''}"
+    sign = "#" if comments else "\0"
+    if all(line.strip(nothing) and line[0] != sign for line in block):
+        return range(first, first + len(block)), block
+    kept = [(n, line) for n, line in enumerate(block, first) if line.strip(nothing) and line.lstrip()[0] != sign]
     return [number for number, _ in kept], [line for _, line in kept]
 
 
@@ -179,17 +192,20 @@ def _note_lines(numbers: Any, rows: int, row_starts: list[int], line_starts: lis
             line_starts.append(number)
 
 
-def _check_widths(path: Path, block: list[str], numbers: Any, splitter: _Splitter, expected: int) -> None:
-    separator = splitter.separator
+def _check_widths(path: Path, block: list[str], numbers: Any, splitter: _Splitter, names: list[str]) -> None:
+    """Refuse lines with other fields than the header, but for empty ones behind the last column."""
+    separator, expected = splitter.separator, len(names)
+    least = max(k for k, name in enumerate(names, 1) if name)
     if separator and {line.count(separator) for line in block} == {expected - 1} and not any('"' in ln for ln in block):
         return  # the usual case, fast
     for number, line in zip(numbers, block, strict=True):
         if line.count('"') % 2:  # it would swallow the next line
             raise InputError(f"{path}, line {number}: a quotation mark is not closed: {quoted(line)}; repair the line")
-        if (width := len(splitter.fields(line))) != expected:
+        fields = splitter.fields(line)
+        if len(fields) != expected and (len(fields) < least or any(map(str.strip, fields[least:]))):
             raise InputError(
-                f"{path}, line {number}: expected {expected} fields as in the header, found {width}: {quoted(line)}; "
-                "repair the line (is the file cut short?)"
+                f"{path}, line {number}: expected {expected} fields as in the header, found {len(fields)}: "
+                f"{quoted(line)}; repair the line (is the file cut short?)"
             )
 
 

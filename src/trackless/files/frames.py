@@ -111,7 +111,7 @@ def assembled(
         kinds = np.concatenate([frame.species for frame in all_frames if frame.species is not None])
         names, columns["species"] = np.unique(kinds, return_inverse=True)
         texts["species"] = names.tolist()
-    table = Table(str(path), columns, place, texts)
+    table = Table(str(path), columns, place, texts, named="the ids")
     notes: tuple[str, ...] = ()
     if any(periodic):
         if not all(periodic):
@@ -124,7 +124,8 @@ def assembled(
         box, (points, wrapped) = sides, _inside(table, points, sides, all_frames[0].outside)
         notes = (*_shifted(all_frames[0].origin, dim), *wrapped)
     columns |= {axis: points[:, k] for k, axis in enumerate(AXES[:dim])}
-    return grouped(table, box=box), notes
+    snapshots = grouped(table, box=box)
+    return snapshots, (*notes, *table.notes)
 
 
 def _shifted(origin: Array | None, dim: int) -> tuple[str, ...]:
