@@ -42,7 +42,9 @@ class Exploration:
         if not (np.isfinite(self.lower).all() and np.isfinite(self.upper).all()):
             snapshots.check_finite()
             raise InputError("positions: there is no particle in any snapshot")
-        check_magnitude("positions", float(np.subtract(self.upper, self.lower, dtype=float).max()))
+        with np.errstate(over="ignore"):  # which is refused
+            extent = np.subtract(self.upper, self.lower, dtype=float)
+        check_magnitude("positions", float(extent.max()))
         self._snapshots = snapshots
         self._kinds: Kinds = ()
         self._of_kinds: dict[Kinds, Exploration] = {}

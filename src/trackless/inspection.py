@@ -224,8 +224,7 @@ def _description(found: Inspection, clock: str) -> list[str]:
         taken = ", ".join(f"{role} from column {name!r}" for role, name in found.columns.items())
         said.append(taken + (f"; ignored: {', '.join(found.ignored)}" if found.ignored else ""))
     said += [
-        f"{plural(found.runs, 'run')} of {each} snapshot{'s' * (most != 1)}, "
-        f"from {clock} {found.times[0]:g} to {found.times[1]:g}{pace}",
+        f"{plural(found.runs, 'run')} of {each} snapshot{'s' * (most != 1)}, from {clock} {_ends(found)}{pace}",
         f"{particles} particle{'s' * (high > 1)} in a snapshot, {'labeled' if found.labeled else 'unlabeled'}, in "
         + (f"{found.dim} dimensions" if found.dim > 1 else "1 dimension")
         + (f", periodic box {' x '.join(f'{side:g}' for side in found.box)}" if found.box else ", free space"),
@@ -237,6 +236,13 @@ def _description(found: Inspection, clock: str) -> list[str]:
         low, median, high = found.distances
         said.append(f"pair distances: {low:.4g} to {high:.4g}, median {median:.4g}")
     return said
+
+
+def _ends(found: Inspection) -> str:
+    """First and last time, with as many digits as tell them apart from their neighbours."""
+    first, last = found.times
+    known = found.interval is None or max(abs(first), abs(last)) < 1e5 * found.interval
+    return f"{first:g} to {last:g}" if known else f"{first:.15g} to {last:.15g}"
 
 
 def _axes(dim: int) -> list[str]:

@@ -90,6 +90,7 @@ def test_guessed_columns(header, dt, expected):
         ("time,x,y", None, {"x": "x", "y": "x"}, "one column was given for two things"),
         ("time,frame,x", None, {"time": "time", "frame": "frame"}, "give either time or frame, not both"),
         ("time,x,x", None, None, "columns x and x could both be x"),
+        ("time,x,x", None, None, "could both be x; rename one$"),
         ("time,centroid-0,centroid-1", None, None, r"expected columns x, y\[, z\], found time, centroid-0, centroid-1"),
         ("Date,frame,x", None, None, "counts frames; give the time between them"),
     ],
@@ -436,6 +437,7 @@ def test_measured_tables():
         "frame,x,y\n0,1,2\n,,\n1,3,4\n , ,\n,,\n",
         "\ufeffframe,x,y\r\n0.0,1e0,2E+00\r\n\r\n1.0,+3,4.\r\n",
         '"frame" "x" "y"\n"0" "1" "2"\n"1" "3" "4"\n',
+        "\nPosition\n==========\nframe,x,y,\n0,1,2,\n1,3,4,\n",
     ],
 )
 @pytest.mark.parametrize("block", [12, source.BLOCK])
@@ -465,6 +467,11 @@ def test_a_name_may_begin_like_a_comment(tmp_path):
         ),
         ("frame,x\n0,-\n", "line 2: expected a number for x .*found '-'; repair the line"),
         ("frame,x\nwords,only\n", "there are no lines after the header"),
+        (
+            "Exported by hand\nframe,x\n0,1\n",
+            "found Exported, by, hand; .*; line 1 was taken for the header: if it is something else, put # before it",
+        ),
+        ("nothing\n" * 20, "expected columns x, y.*, found nothing; "),
         ("0,1,2\n1,2,3\n", "expected a first line with column names such as run,time,x,y; found '0,1,2'; write one"),
     ],
 )

@@ -80,6 +80,29 @@ def test_inspect_knows_whose_dt_is_missing(tmp_path):
         tl.inspect(tl.read(timed), dt=0.5)
 
 
+def test_a_clock_may_be_coarse_but_not_of_another_pace(tmp_path):
+    rounded = text_file(tmp_path, "frame,time,x\n" + "".join(f"{k},{k // 2},1\n" for k in range(9)))
+    assert tl.read(rounded, dt=0.5).frames == 9
+    dropped = text_file(tmp_path, "frame,time,x\n0,0,1\n1,0.1,1\n2,0.3,1\n3,0.4,1\n")
+    with pytest.raises(
+        tl.InputError, match=r"dt is 0\.1, but the file has a time column, .* frames are 0\.133333 apart"
+    ):
+        tl.read(dropped, dt=0.1)
+
+
+def test_dates_do_not_count_frames(tmp_path):
+    dated = text_file(tmp_path, "frame,timestamp,x\n0,2024-05-01 12:00:00,1\n1,2024-05-01 12:00:01,1\n")
+    for given in (dated, pd.read_csv(dated)):
+        assert tl.read(given, dt=1.0).frames == 2
+        with pytest.raises(tl.InputError, match="dt is 2, but the file has a time column"):
+            tl.read(given, dt=2.0)
+
+
+def test_late_times_are_told_apart(tmp_path):
+    file = text_file(tmp_path, rows([1714557600.25, 1714557600.5]))
+    assert "from time 1714557600.25 to 1714557600.5, one every 0.25" in str(tl.inspect(file))
+
+
 # Dates
 
 

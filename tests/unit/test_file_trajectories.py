@@ -335,3 +335,8 @@ def test_atoms_that_are_listed_twice(tmp_path):
     assert "run.xyz, line 8: the particle is at the same place as another one of its frame (line 7)" in found.notes[0]
     with pytest.raises(tl.InputError, match=r"run\.xyz, line 4: particle 7 is in this frame already .* the ids out$"):
         tl.read(text_file(tmp_path, frame.format(0, 4, 7), "run.xyz"))
+
+
+def test_comments_of_xyz_with_commas(tmp_path):
+    frame = "1\n i = {0}, time = {0}.500, E = -1.25\nA 1 2 3\n"
+    assert tl.read(text_file(tmp_path, frame.format(0) + frame.format(1), "run.xyz")).times.tolist() == [0.5, 1.5]

@@ -17,17 +17,19 @@ AGREED = 0.01  # of dt: clocks are read, and dt is rounded
 
 
 def interval(times: Any, frames: Any = None) -> float | None:
-    """The usual time from one frame (or step) to the next; None where nothing can be said.
+    """The usual time from one frame to the next, or their mean where frames are numbered; None where there is none.
 
     Examples
     --------
-    >>> interval([0.0, 0.1, 0.5], frames=[0, 1, 5])
-    0.1
+    >>> interval([0.0, 0.1, 0.2, 0.6]), interval([0.0, 0.25, 1.0], frames=[0, 1, 4])
+    (0.1, 0.25)
     """
     passed = np.diff(np.asarray(times, dtype=np.float64).ravel())
-    rise = np.ones(len(passed)) if frames is None else np.diff(np.asarray(frames, dtype=np.float64).ravel())
-    known = (rise > 0) & np.isfinite(passed) & (passed > 0)
-    return float(np.median(passed[known] / rise[known])) if known.any() else None
+    if frames is None:
+        return float(np.median(passed)) if len(passed) else None
+    rise = np.diff(np.asarray(frames, dtype=np.float64).ravel())
+    known = (rise > 0) & np.isfinite(passed) & (passed >= 0)  # rows of another run or particle may follow
+    return float(passed[known].sum() / rise[known].sum()) or None if known.any() else None
 
 
 def agrees(dt: float, own: float | None) -> bool:
@@ -43,13 +45,14 @@ def check_time_step(source: object, dt: float, times: Any, frames: Any = None) -
         raise TimeStepRefused(f"{source}: the file holds times, so dt= is not needed; leave it out{usual}")
 
 
-def check_column(source: object, dt: float, times: NDArray[Any], frames: NDArray[Any]) -> None:
+def check_column(source: object, dt: float, times: NDArray[Any], frames: NDArray[Any], dated: bool) -> None:
     """Refuse a dt for frames that are not so far apart in another column.
 
-    Times that only repeat the frames, as programs write them that know of no time, do not count.
+    Times that only repeat the frames, as programs write them that know of no time, do not count; dates always do.
     """
     own, known = interval(times, frames), np.isfinite(times)
-    if own is not None and not agrees(dt, own) and not np.array_equal(times[known], frames[known]):
+    repeated = not dated and np.array_equal(times[known], frames[known])
+    if own is not None and not agrees(dt, own) and not repeated:
         raise TimeStepRefused(
             f"{source}: dt is {dt:g}, but the file has a time column, too, and there frames are {own:g} apart; leave "
             "dt= out to take these times, or say which column counts: columns={'frame': ...} (--columns frame=...)"

@@ -142,9 +142,10 @@ def _guess(role: str, names: list[str], source: object) -> str | None:
             found = [name for name in names if simplified(name) == synonym]
             # some programs write the frame twice: as the index of a table and as a column
             if len(set(found)) > 1 or (len(found) > 1 and role != "frame"):
+                which = f"say which: columns={{{role!r}: {found[0]!r}}} (--columns {role}={found[0]}), or "
                 raise InputError(
-                    f"{source}: the columns {' and '.join(found)} could both be {role}; say which: "
-                    f"columns={{{role!r}: {found[0]!r}}} (--columns {role}={found[0]}), or rename one"
+                    f"{source}: the columns {' and '.join(found)} could both be {role}; "
+                    f"{which if len(set(found)) > 1 else ''}rename one"
                 )
             if found:
                 return found[0]

@@ -26,7 +26,9 @@ from trackless.files.source import Lines, is_number, quoted
 
 SEPARATORS = {".csv": ",;\t", ".tsv": "\t,;", ".txt": "\t;,"}  # the first that is in the header; else white space
 NAMES_OF_NOTHING = ("", "nan", "none", "null", "na")
+MOST_TITLES = 10  # lines with a title above the header
 MOST_HEADERS = 3  # lines of units and long names below the header
+_TITLE = re.compile(r"[\w.:]+|[=\-_*~+]+")
 _SAID = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # the first line of tables for Excel: what separates fields
 EXACT = 2.0**53  # larger whole numbers are not exact as floating-point numbers
 
@@ -70,7 +72,7 @@ def _read(
 ) -> tuple[Table, Layout]:
     lines = Lines(path)
     splitter, names, pending = _header(lines)
-    found = layout(names, path, dt, columns)
+    found = _layout(lines, splitter, names, dt, columns)
     places = {role: names.index(name) for role, name in found.needed.items()}
     numeric = [role for role in places if role not in as_text | as_dates]
     pending = pending or _after_further_headers(lines, splitter, [places[role] for role in places if role not in NAMED])
@@ -106,8 +108,24 @@ def _read(
     closed = {role: buffer.closed() for role, buffer in buffers.items()}
     for role in as_dates:
         closed[role] = (closed[role] - closed[role].min()) / 1e6
-    table = Table(str(path), closed, where, texts, dated="time" in as_dates)
+    table = Table(str(path), closed, where, texts, dated=as_dates)
     return _without_unnamed(table), found
+
+
+def _layout(
+    lines: Lines, splitter: _Splitter, names: list[str], dt: float | None, columns: Mapping[str, str] | None
+) -> Layout:
+    """What the columns are, with a word on the header if it does not look like one."""
+    number = lines.number
+    try:
+        return layout(names, lines.path, dt, columns)
+    except InputError as error:
+        following = splitter.fields(next(filter(str.strip, lines), ""))
+        if type(error) is not InputError or len(following) == len(names):
+            raise
+        raise InputError(
+            f"{error}; line {number} was taken for the header: if it is something else, put # before it"
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -129,7 +147,7 @@ class _Splitter:
 def _header(lines: Lines) -> tuple[_Splitter, list[str], list[str]]:
     """How lines are split, the names of the columns, and lines of the block at hand that follow the header."""
     ending = lines.path.suffixes[-2 if lines.path.suffix.lower() == ".gz" else -1].lower()
-    header, said = "", None
+    header, said, titles = "", None, 0
     for line in lines:
         if not line.strip():
             continue
@@ -137,6 +155,9 @@ def _header(lines: Lines) -> tuple[_Splitter, list[str], list[str]]:
             header = line.lstrip().lstrip("#%")
             continue
         if (said := said or _SAID.fullmatch(line.strip())) and said.string == line.strip():
+            continue
+        if titles < MOST_TITLES and _is_title(line):
+            titles += 1
             continue
         break
     else:
@@ -155,6 +176,11 @@ def _header(lines: Lines) -> tuple[_Splitter, list[str], list[str]]:
             "write one"
         )
     return splitter, fields, pending
+
+
+def _is_title(line: str) -> bool:
+    """Whether a line above the header holds one word, or a rule: no table of positions has a single column."""
+    return _TITLE.fullmatch(line.strip()) is not None and not is_number(line.strip())
 
 
 def _after_further_headers(lines: Lines, splitter: _Splitter, places: list[int]) -> list[str]:

@@ -181,13 +181,14 @@ def _table(source: str, found: Layout, values: Callable[[str], NDArray[Any]]) ->
     def where(row: int) -> str:
         return f"row {row} (counted from 0)"
 
-    dated = False
+    dated: set[str] = set()
     for role, name in found.needed.items():
         column = values(name)
         if role in ("time", "clock") and column.dtype.kind not in "iuf":
             seconds = seconds_of(column)
-            dated = dated or (role == "time" and seconds is not None)
-            column = column if seconds is None else seconds
+            if seconds is not None:
+                column = seconds
+                dated.add(role)
         if role == "clock" and column.dtype.kind not in "iuf":
             continue  # nothing to agree with
         if column.dtype.kind in "iuf" and not (role == "particle" and column.dtype.kind in "iu"):

@@ -40,8 +40,8 @@ class Table:
         Of columns that hold names: the names; the column then holds their numbers.
     any_order : bool
         Whether the order of rows means nothing, so that time may go backwards from one to the next.
-    dated : bool
-        Whether times were dates; the column then holds seconds.
+    dated : set of str
+        Columns that held dates, and now hold seconds.
     named : str
         What holds names of particles in such a file.
     notes : list of str
@@ -53,7 +53,7 @@ class Table:
     where: Callable[[int], str]
     texts: dict[str, list[str]] = field(default_factory=dict)
     any_order: bool = False
-    dated: bool = False
+    dated: set[str] = field(default_factory=set)
     named: str = "the column"
     notes: list[str] = field(default_factory=list)
 
@@ -79,7 +79,7 @@ def grouped(table: Table, dt: float | None = None, box: Any = None) -> Snapshots
     if sides is not None:
         check_inside(points, sides, lambda row: f"{table.source}, {table.where(row)}")
     runs = _ranks(table, "run") if "run" in columns else None
-    if table.dated:
+    if "time" in table.dated:
         times = from_each_start(times, runs)
         table.notes.append("times are dates: seconds since the first" + " of each run" * (runs is not None))
     names, kinds = _kinds(table) if "species" in columns else ((), None)
@@ -138,7 +138,7 @@ def _times(table: Table, dt: float | None) -> NDArray[np.float64]:
         raise table.error(row, f"expected a whole frame number, got {values[row]:g}; if these are times, leave dt= out")
     assert dt is not None, "the layout of columns has made sure of it"
     if (clock := table.columns.pop("clock", None)) is not None:
-        check_column(table.source, dt, np.asarray(clock, np.float64), values)
+        check_column(table.source, dt, np.asarray(clock, np.float64), values, "clock" in table.dated)
     times = values * dt
     if not np.isfinite(times).all():
         raise table.error(np.argmax(~np.isfinite(times)), f"frame {values.max():g} times dt = {dt:g} is no time")
