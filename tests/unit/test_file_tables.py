@@ -100,6 +100,24 @@ def test_columns_that_cannot_be_guessed(header, dt, columns, message):
         layout(header.split(","), "data.csv", dt, columns)
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dt": "0.1"}, r"dt: expected a positive time between frames, got '0\.1'"),
+        ({"dt": [1.0]}, r"dt: expected a positive time between frames, got \[1\.0\]"),
+        ({"columns": "x=a"}, "columns: expected a dict such as .*, got 'x=a'"),
+        ({"columns": ["x", "y"]}, "columns: expected a dict such as"),
+        ({"columns": {"colour": "x"}}, "'colour' is not one of run, .*; say which column each of them is"),
+        ({"box": "10"}, "box: expected one positive length or 2 of them, got '10'"),
+        ({"box": [1, "wide"]}, "box: expected one positive length or 2 of them"),
+        ({"box": [[1], [2, 3]]}, "box: expected one positive length or 2 of them"),
+    ],
+)
+def test_arguments_of_other_types(tmp_path, options, message):
+    with pytest.raises(tl.InputError, match=message):
+        tl.read(text_file(tmp_path, "t,x,y\n0,1,2\n1,2,3\n"), **options)
+
+
 def test_columns_may_be_said(tmp_path):
     file = text_file(tmp_path, "clock,a,b,x,time\n0,1,2,9,9\n1,3,4,9,9\n")
     data = tl.read(file, columns={"time": "clock", "x": "A", "y": "b"})

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 from math import isfinite
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -131,8 +132,10 @@ def read_with_notes(
     lazy: bool | None = None,
 ) -> Reading:
     """The same, and what was decided on the way."""
-    if dt is not None and not (isfinite(dt) and dt > 0):
+    if dt is not None and not (isinstance(dt, Real) and isfinite(dt) and dt > 0):
         raise InputError(f"dt: expected a positive time between frames, got {dt!r}")
+    if columns is not None and not isinstance(columns, Mapping):
+        raise InputError(f"columns: expected a dict such as {{'x': 'POSITION_X'}}, got {columns!r}")
     given: list[Any] = [path]
     if isinstance(path, Iterable) and not isinstance(path, str) and not parquet.is_data_frame(path):
         given = list(path)
