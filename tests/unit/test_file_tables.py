@@ -193,6 +193,22 @@ def test_planar_data_of_three_dimensional_programs(tmp_path):
     assert tl.read(file, columns={"z": "z"}).dim == 3
 
 
+@pytest.mark.parametrize("block", [12, source.BLOCK])
+@pytest.mark.parametrize("nothing", ["", "nan", "NA"])
+def test_an_empty_third_coordinate_is_none(tmp_path, monkeypatch, nothing, block):
+    monkeypatch.setattr(source, "BLOCK", block)
+    file = text_file(tmp_path, f"t,x,y,z\n0,1,2,{nothing}\n1,3,4,{nothing}\n1,3,5,{nothing}\n")
+    found = read_with_notes(file)
+    assert found.snapshots.dim == 2
+    assert found.notes == ("all z are empty, so that the data were read as two-dimensional",)
+    assert tl.read(pd.read_csv(file)).dim == 2
+    with pytest.raises(tl.InputError, match="line 2: "):
+        tl.read(file, columns={"z": "z"})
+    text_file(tmp_path, file.read_text() + "2,3,4,5\n")
+    with pytest.raises(tl.InputError, match="line 2: a position is empty, NaN or infinite"):
+        tl.read(file)
+
+
 def test_a_box_beside_a_table(tmp_path):
     file = text_file(tmp_path, "t,x,y\n0,1,2\n\n1,3,4.5\n")
     assert tl.read(file, box=(4.0, 5.0)).box == (4.0, 5.0)

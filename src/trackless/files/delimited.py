@@ -78,6 +78,7 @@ def _read(
     pending = pending or _after_further_headers(lines, splitter, [places[role] for role in places if role not in NAMED])
     comments = all(places.get(role) != 0 for role in NAMED)  # a name may begin with the sign of a comment
     buffers = {role: _Buffer(np.empty(0, np.int64 if role in as_text else np.float64)) for role in places}
+    lacking = {"z"} & set(numeric) - set(columns or {})  # nothing has been in this column so far
     rows, row_starts, line_starts = 0, [0], [lines.number - len(pending) + 1]
     while block := pending or lines.block():
         first = lines.number - len(block) + 1
@@ -87,8 +88,10 @@ def _read(
             continue
         _note_lines(numbers, rows, row_starts, line_starts)
         _check_widths(path, block, numbers, splitter, names)
-        values = _numbers(path, block, numbers, splitter, {role: places[role] for role in numeric}, names)
+        values = _numbers(path, block, numbers, splitter, {role: places[role] for role in numeric}, names, lacking)
         for k, role in enumerate(numeric):
+            if role in lacking and not np.isnan(values[:, k]).all():
+                lacking.remove(role)
             if role in NAMED and (np.abs(values[:, k]) >= EXACT).any():
                 raise _NotNumbers(role)
             buffers[role].append(values[:, k])
@@ -236,8 +239,9 @@ def _check_widths(path: Path, block: list[str], numbers: Any, splitter: _Splitte
 
 
 def _numbers(
-    path: Path, block: list[str], numbers: Any, splitter: _Splitter, places: Mapping[str, int], names: list[str]
-) -> NDArray[np.float64]:
+    path: Path, block: list[str], numbers: Any, splitter: _Splitter, places: Mapping[str, int], names: list[str],
+    lacking: set[str],
+) -> NDArray[np.float64]:  # fmt: skip
     options: Any = {"delimiter": splitter.separator, "comments": None, "quotechar": '"', "ndmin": 2}
     try:
         return np.loadtxt(block, usecols=list(places.values()), **options)
@@ -250,7 +254,9 @@ def _numbers(
             text = fields[place].strip()
             if is_number(text):
                 rows[row, k] = float(text)
-            elif role == "particle" and text.lower() in NAMES_OF_NOTHING:
+            elif text.lower() in NAMES_OF_NOTHING and (
+                role == "particle" or (role in lacking and (row == 0 or np.isnan(rows[row - 1, k])))
+            ):
                 rows[row, k] = np.nan
             elif role in NAMED or (role in ("time", "clock") and microseconds(text) is not None):
                 raise _NotNumbers(role)

@@ -285,9 +285,12 @@ def _from_table(
 ) -> Reading:
     notes: tuple[str, ...] = ()
     last = [axis for axis in AXES if axis in table.columns][-1]
-    if last == "z" and "y" in table.columns and "z" not in (columns or {}) and not table.columns["z"].any():
-        del table.columns["z"]  # programs for three dimensions write planar data like this
-        notes = ("all z are 0, so that the data were read as two-dimensional",)
+    if last == "z" and "y" in table.columns and "z" not in (columns or {}):
+        z = table.columns["z"]
+        empty = bool(np.isnan(z).all())
+        if empty or not z.any():
+            del table.columns["z"]  # programs for three dimensions write planar data like this
+            notes = (f"all z are {'empty' if empty else '0'}, so that the data were read as two-dimensional",)
     snapshots = grouped(table, dt, box)
     return Reading(snapshots, name, layout, (*notes, *table.notes, *_cut_short(snapshots, table.source)))
 
