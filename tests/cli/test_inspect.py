@@ -74,8 +74,8 @@ def test_wrong_input_gives_one_clear_error(tracks, arguments, code, words):
     [
         (("--dt", "abc"), r"--dt: must be a valid number, unable to parse string as a number, got 'abc'"),
         (("--every", 0), r"--every: must be greater than or equal to 1, got '0'"),
-        (("--columsn", "x=a"), r"No such option: --columsn \(Possible options: --columns\)"),
-        (("--dt",), r"Option '--dt' requires an argument"),
+        (("--columsn", "x=a"), r"no such option: --columsn \(Possible options: --columns\)"),
+        (("--dt",), r"option '--dt' requires an argument"),
         (("--dt", -1), r"--dt: expected a number above 0, got -1"),
         (
             ("--columns", "colour=x"),
@@ -96,7 +96,7 @@ def test_wrong_usage_is_one_line_like_other_errors(tracks, arguments, said):
 def test_usage_that_belongs_to_no_command(tmp_path):
     result = trackless("dance", cwd=tmp_path)
     assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr == "error: No such command 'dance'; see trackless --help\n"
+    assert result.stderr == "error: no such command 'dance'; see trackless --help\n"
     bare = trackless(cwd=tmp_path)
     assert bare.returncode == 2
     assert "Usage: trackless" in bare.stdout

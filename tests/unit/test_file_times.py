@@ -80,6 +80,10 @@ def test_inspect_knows_whose_dt_is_missing(tmp_path):
         tl.inspect(tl.read(timed), dt=0.5)
 
 
+def test_times_that_count_from_one_still_only_count(tmp_path):
+    assert tl.read(text_file(tmp_path, "frame,t,x\n0,1,1\n1,2,1\n"), dt=0.1).times.tolist() == [0.0, 0.1]
+
+
 def test_a_clock_may_be_coarse_but_not_of_another_pace(tmp_path):
     rounded = text_file(tmp_path, "frame,time,x\n" + "".join(f"{k},{k // 2},1\n" for k in range(9)))
     assert tl.read(rounded, dt=0.5).frames == 9

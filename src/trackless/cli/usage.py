@@ -24,7 +24,7 @@ def in_one_line(refused: Exception) -> str:
     formatted = getattr(refused, "format_message", refused.__str__)()
     said = " ".join(formatted.split()).removesuffix(".")
     if (found := _OF_VALUE.match(said)) is None:
-        return said
+        return said[:1].lower() + said[1:]
     rest, must = said[found.end() :], "must be " * found[0].endswith("should be ")
     came = _what_came(refused)
     return f"{found[1]}: {must}{rest}" + (f", got {came}" if came and came not in rest else "")

@@ -50,8 +50,8 @@ def check_column(source: object, dt: float, times: NDArray[Any], frames: NDArray
 
     Times that only repeat the frames, as programs write them that know of no time, do not count; dates always do.
     """
-    own, known = interval(times, frames), np.isfinite(times)
-    repeated = not dated and np.array_equal(times[known], frames[known])
+    own, ahead = interval(times, frames), (times - frames)[np.isfinite(times)]
+    repeated = not dated and not np.any(ahead != ahead[:1])
     if own is not None and not agrees(dt, own) and not repeated:
         raise TimeStepRefused(
             f"{source}: dt is {dt:g}, but the file has a time column, too, and there frames are {own:g} apart; leave "
