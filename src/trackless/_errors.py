@@ -22,5 +22,13 @@ class TimeStepNeeded(InputError):
         self.counted = counted
 
 
+class TimeStepRefused(InputError):
+    """A time between frames was given for a file that has times of its own; ``compared`` says whether with these."""
+
+    def __init__(self, message: str, compared: bool = True) -> None:
+        super().__init__(message)
+        self.compared = compared
+
+
 class NotAResult(InputError):
     """The file is none that a fit was saved to."""

@@ -89,6 +89,21 @@ def cutoff_of(snapshots: Snapshots, seen: Observation, given: float | None, sent
     return cutoff
 
 
+def check_meant(external: Wanted, interaction: Wanted, center: Any, cutoff: float | None) -> None:
+    """Refuse a centre or a cutoff that nothing would come of: of a potential that is not learnt, or has its own."""
+    if not (isinstance(center, str) and center == "auto") and external not in ("auto", "radial"):
+        why = "no V is learnt" if external is None else "a V that is free has no centre"
+        remedy = "learn a V about it (external='radial')"
+        if isinstance(external, Basis):
+            why, remedy = "V is of a given family, which has its own", "give it there: tl.RadialSplines(center=...)"
+        raise InputError(f"center: {why}, so that center={center!r} would mean nothing; leave it out, or {remedy}")
+    if cutoff is not None and interaction is None:
+        raise InputError(
+            f"cutoff: no Phi is learnt, so that cutoff={cutoff:g} would mean nothing; leave it out, or learn a Phi "
+            "(interaction='radial')"
+        )
+
+
 def checked_cutoff(cutoff: float, box: Box) -> float:
     """The cutoff, if an interaction may end there."""
     farthest = half_box(box)

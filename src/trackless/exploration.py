@@ -42,7 +42,9 @@ class Exploration:
         if not (np.isfinite(self.lower).all() and np.isfinite(self.upper).all()):
             snapshots.check_finite()
             raise InputError("positions: there is no particle in any snapshot")
-        check_magnitude("positions", float(np.subtract(self.upper, self.lower, dtype=float).max()))
+        with np.errstate(over="ignore"):  # which is refused
+            extent = np.subtract(self.upper, self.lower, dtype=float)
+        check_magnitude("positions", float(extent.max()))
         self._snapshots = snapshots
         self._kinds: Kinds = ()
         self._of_kinds: dict[Kinds, Exploration] = {}
@@ -264,3 +266,10 @@ def density_to_draw(sample: ArrayLike, grid: ArrayLike, dim: int) -> Array:
     points = np.asarray(grid, float)
     density = radial_density(sample, points)
     return density + radial_density(sample, -points) if dim == 1 else density
+
+
+def coincidence(explored: Exploration) -> str:
+    """A word on particles in the same place, of which a force is not defined; empty where there are none."""
+    if not len(explored.distances) or explored.distances.min() > 0:
+        return ""
+    return "two particles are in the same place: has one been detected twice?"

@@ -15,7 +15,7 @@ from trackless.accumulation import check_snapshots
 from trackless.basis import Basis, Center, Member, about, members_of
 from trackless.by_species import BySpecies, as_basis
 from trackless.centers import FoundCenter, find_center
-from trackless.choices import Choices, Wanted, centers_of, cutoff_of, pairs_that_meet, where
+from trackless.choices import Choices, Wanted, centers_of, check_meant, cutoff_of, pairs_that_meet, where
 from trackless.comparison import Comparison, compare
 from trackless.coupling import chosen_coupling
 from trackless.debiasing import evenly_observed
@@ -23,7 +23,7 @@ from trackless.drifting import drift
 from trackless.estimators.least_squares import ranges_by_kinds
 from trackless.estimators.self_test import SelfTest
 from trackless.evidence import log_bayes_factor, log_bayes_factor_of_all
-from trackless.exploration import explore
+from trackless.exploration import coincidence, explore
 from trackless.goodness import ResidualTest
 from trackless.intensity import Sigma, check_setting, is_unknown
 from trackless.likeness import unlike
@@ -186,9 +186,11 @@ def _fitted(
     fingerprint = snapshots.fingerprint()
     gaps = snapshots.gaps(max_gap)
     snapshots = snapshots.without_gaps(max_gap)
-    said_first = (unlike(snapshots), gaps.sentence, meant if interaction is not None else "")
+    of_phi = (meant, coincidence(explore(snapshots))) if interaction is not None else ()
+    said_first = (unlike(snapshots), gaps.sentence, *of_phi)
     sentences = [said for said in said_first if said]
     seen = Observation(window, exclude_below, detection, position_error)
+    exclude_below = seen.exclude_below
     if not seen.complete:
         seen = seen.closed(explore(snapshots), snapshots.box)
         sentences += [seen.sentence] if seen.sentence else []
@@ -206,6 +208,7 @@ def _fitted(
             if seen.window is not None
             else "in a periodic box V is taken to be flat (one about a centre would end in a kink at its walls)"
         )
+    check_meant(external, interaction, center, cutoff)
     if exclude_below is not None and cutoff is not None and exclude_below >= cutoff:
         raise InputError(f"exclude_below: {exclude_below:g} is not below {cutoff:g}, where Phi ends; use a smaller one")
     guess = guessed_sigma(snapshots, sigma, coupling, seen)

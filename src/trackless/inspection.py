@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from trackless._errors import TimeStepNeeded
+from trackless._errors import InputError, TimeStepNeeded, TimeStepRefused
 from trackless.accumulation import FEW_BLOCKS, usual_windows
-from trackless.exploration import explore
+from trackless.exploration import Exploration, coincidence, explore
 from trackless.files import read_with_notes
 from trackless.files.formats import Reading
 from trackless.gaps import Gaps
@@ -133,6 +133,8 @@ def inspect(
     """
     counted = ""  # what stands for time where there is none
     if isinstance(data, Snapshots):
+        if not (dt is None and columns is None and box is None):
+            raise InputError("inspect: dt=, columns= and box= are for files; Snapshots have times and box of their own")
         reading, source = Reading(data, "Snapshots"), "Snapshots"
     else:
         data = list(data) if isinstance(data, Iterator) else data  # it may be read twice
@@ -140,14 +142,18 @@ def inspect(
         try:
             reading = read_with_notes(data, dt, columns, box)
         except TimeStepNeeded as needed:
-            reading, counted = read_with_notes(data, 1.0, columns, box), needed.counted
+            try:
+                reading, counted = read_with_notes(data, 1.0, columns, box), needed.counted
+            except TimeStepRefused:  # by another of several files
+                raise needed from None
     reading = replace(reading, snapshots=reading.snapshots.every(every))
     gaps = reading.snapshots.gaps(max_gap)
     found, measured, expected = _numbers(reading, source, gaps)
     pieces = reading.snapshots.without_gaps(max_gap)
     findings = [
         *reading.notes, *_time_findings(found, gaps, counted), _tracking(found, measured),
-        *_fit_findings(found, expected), *_block_findings(found, pieces.runs, usual_windows(pieces)),
+        *_fit_findings(found, expected, explore(reading.snapshots), reading.notes),
+        *_block_findings(found, pieces.runs, usual_windows(pieces)),
     ]  # fmt: skip
     return replace(
         found, description=tuple(_description(found, counted or "time")), findings=tuple(filter(None, findings))
@@ -218,8 +224,7 @@ def _description(found: Inspection, clock: str) -> list[str]:
         taken = ", ".join(f"{role} from column {name!r}" for role, name in found.columns.items())
         said.append(taken + (f"; ignored: {', '.join(found.ignored)}" if found.ignored else ""))
     said += [
-        f"{plural(found.runs, 'run')} of {each} snapshot{'s' * (most != 1)}, "
-        f"from {clock} {found.times[0]:g} to {found.times[1]:g}{pace}",
+        f"{plural(found.runs, 'run')} of {each} snapshot{'s' * (most != 1)}, from {clock} {_ends(found)}{pace}",
         f"{particles} particle{'s' * (high > 1)} in a snapshot, {'labeled' if found.labeled else 'unlabeled'}, in "
         + (f"{found.dim} dimensions" if found.dim > 1 else "1 dimension")
         + (f", periodic box {' x '.join(f'{side:g}' for side in found.box)}" if found.box else ", free space"),
@@ -231,6 +236,13 @@ def _description(found: Inspection, clock: str) -> list[str]:
         low, median, high = found.distances
         said.append(f"pair distances: {low:.4g} to {high:.4g}, median {median:.4g}")
     return said
+
+
+def _ends(found: Inspection) -> str:
+    """First and last time, with as many digits as tell them apart from their neighbours."""
+    first, last = found.times
+    known = found.interval is None or max(abs(first), abs(last)) < 1e5 * found.interval
+    return f"{first:g} to {last:g}" if known else f"{first:.15g} to {last:.15g}"
 
 
 def _axes(dim: int) -> list[str]:
@@ -268,7 +280,9 @@ def _tracking(found: Inspection, measured: Spacing) -> str:
     return f"{against}: tracking would work, too"
 
 
-def _fit_findings(found: Inspection, expected: Prospect | None) -> list[str]:
+def _fit_findings(
+    found: Inspection, expected: Prospect | None, explored: Exploration, notes: Sequence[str]
+) -> list[str]:  # fmt: skip
     """What a fit could identify."""
     if found.snapshots_per_run[0] < 2:
         some = "a run has" if found.runs > 1 else "there is"
@@ -287,8 +301,8 @@ def _fit_findings(found: Inspection, expected: Prospect | None) -> list[str]:
         )
         said += [expected.sentence] if expected is not None else []
         said += [expected.hole] if expected is not None and expected.hole else []
-    if found.distances is not None and found.distances[0] == 0:
-        said.append("two particles are in the same place: has one been detected twice?")
+    if not any("the same place" in one for one in notes):  # where they are, the file has said
+        said.append(coincidence(explored))
     if most > 1 and not found.constant_count:
         said.append(
             "the number of particles changes within a run: forces must add up instead of being averaged "

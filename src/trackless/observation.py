@@ -47,6 +47,7 @@ class Observation:
     exclude_below : float, optional
         Smallest distance at which two particles can be told apart. What that does to the pair itself is undone, what a
         lost particle does to others is not: it is meant for few losses (:mod:`trackless.losses` estimates them).
+        0 is the same as None: nothing is left out.
     detection : float
         Probability that a particle is seen in a snapshot.
     position_error : float
@@ -54,8 +55,8 @@ class Observation:
 
     Examples
     --------
-    >>> Observation(detection=0.8).complete
-    False
+    >>> Observation(detection=0.8).complete, Observation(exclude_below=0).complete
+    (False, True)
     >>> Observation(window=((0, 10), (0, 8))).bounds(2)
     array([[ 0., 10.],
            [ 0.,  8.]])
@@ -75,6 +76,8 @@ class Observation:
             raise InputError(f"exclude_below: expected a distance of at least 0, got {self.exclude_below!r}")
         check_magnitude("position_error", self.position_error)
         check_magnitude("exclude_below", self.exclude_below or 0.0)
+        if self.exclude_below == 0:  # no two particles are nearer than that
+            object.__setattr__(self, "exclude_below", None)
         if self.window is not None and not (isinstance(self.window, str) and self.window == "auto"):
             sides: Array = np.asarray([] if isinstance(self.window, str) else self.window, float)
             if sides.ndim != 2 or sides.shape[1] != 2 or not (np.diff(sides) > 0).all():
@@ -179,8 +182,8 @@ class Observation:
                 f"cutoff below {0.5 * float(np.diff(sides).min()):.3g}"
             )
         ramp = np.where(np.isfinite(width), RAMP * width, 1.0)
-        near = self.exclude_below or 0.0
-        if near == 0.0:
+        near = self.exclude_below
+        if near is None:
             return Mask(inner[:, 0].copy(), inner[:, 1].copy(), ramp, -1.0, 1.0)
         if near >= reach > 0:
             raise InputError(f"exclude_below: {near:g} is not below the cutoff {reach:g}")

@@ -283,8 +283,8 @@ class Snapshots:
 
     def every(self, stride: int) -> Snapshots:
         """Every ``stride``-th snapshot, starting with the first."""
-        if stride < 1:
-            raise InputError(f"every: expected a stride of at least 1, got {stride}")
+        if not isinstance(stride, (int, np.integer)) or stride < 1:
+            raise InputError(f"every: expected a whole stride of at least 1, got {stride!r}")
         return self._select(lambda times: slice(None, None, stride))
 
     def between(self, start: float, stop: float) -> Snapshots:

@@ -43,6 +43,12 @@ class Solution:
     corner: bool = True
 
 
+def check_strength(strength: float) -> None:
+    """Refuse what is no strength of a ridge."""
+    if not (np.isfinite(strength) and strength >= 0):
+        raise InputError(f"regularization: expected a number of at least 0, got {strength!r}")
+
+
 def ridge(equations: NormalEquations, strength: float) -> Solution:
     """Solve (A + strength I) theta = b.
 
@@ -53,8 +59,7 @@ def ridge(equations: NormalEquations, strength: float) -> Solution:
     >>> ridge(NormalEquations(np.diag([1.0, 4.0]), np.array([1.0, 2.0]), 1), 0.0).coef
     array([1. , 0.5])
     """
-    if not (np.isfinite(strength) and strength >= 0):
-        raise InputError(f"regularization: expected a number of at least 0, got {strength!r}")
+    check_strength(strength)
     matrix = equations.matrix + strength * np.eye(len(equations.vector))
     if strength == 0 and np.linalg.matrix_rank(matrix, hermitian=True) < len(matrix):
         _, vectors = np.linalg.eigh(matrix)

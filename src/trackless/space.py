@@ -26,7 +26,11 @@ def checked_box(box: float | Sequence[float] | None, dim: int) -> Box:
     """
     if box is None:
         return None
-    sides = np.broadcast_to(np.asarray(box, dtype=float), (dim,)) if np.ndim(box) == 0 else np.asarray(box, float)
+    try:
+        given = np.asarray([] if isinstance(box, str) else box, dtype=float)
+    except (TypeError, ValueError):
+        given = np.empty(0)
+    sides = np.broadcast_to(given, (dim,)) if given.ndim == 0 else given
     if sides.shape != (dim,) or not np.all(np.isfinite(sides)) or np.any(sides <= 0):
         raise InputError(f"box: expected one positive length or {dim} of them, got {box!r}")
     return tuple(float(side) for side in sides)

@@ -7,6 +7,7 @@ import pytest
 from terminal import trackless
 
 import trackless as tl
+from trackless.cli.methods import Method, Options, plan
 
 RADIAL = ("--external", "radial", "--interaction", "radial")
 
@@ -120,3 +121,13 @@ def test_a_folder_is_fitted_within_a_limit_of_memory(tmp_path):
         wrong = trackless("fit", "parts", "--memory", size, cwd=tmp_path)
         assert wrong.returncode == 2
         assert said in wrong.stderr
+
+
+@pytest.mark.parametrize("center", ["mean", "origin", (1.0, 2.0), "fit", None])
+def test_a_family_is_about_the_centre_that_was_asked_for(center):
+    asked = Options(
+        Method.auto, 1.0, "splines:6", None, center, None, None, None, None, "auto", None, None, None, False, "auto", {}
+    )
+    planned = plan(asked).estimator.options
+    assert planned["external"].center == (None if center in ("origin", None) else center)
+    assert planned["center"] == "auto"

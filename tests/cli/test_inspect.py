@@ -1,6 +1,7 @@
 """trackless inspect, and the options it shares with fit."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -66,3 +67,37 @@ def test_wrong_input_gives_one_clear_error(tracks, arguments, code, words):
     assert "Traceback" not in result.stderr
     for word in words:
         assert word in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--dt", "abc"), r"--dt: must be a valid number, unable to parse string as a number, got 'abc'"),
+        (("--every", 0), r"--every: must be greater than or equal to 1, got '0'"),
+        (("--columsn", "x=a"), r"no such option: --columsn \(Possible options: --columns\)"),
+        (("--dt",), r"option '--dt' requires an argument"),
+        (("--dt", -1), r"--dt: expected a number above 0, got -1"),
+        (
+            ("--columns", "colour=x"),
+            r"--columns: 'colour' is not one of run, frame, time, particle, species, x, y, z; .*",
+        ),
+        (("--columns", "time=image_no,frame=mass"), r"--columns: give either time or frame, not both"),
+        (("--columns", "x=east,y=east"), r"--columns: one column was given for two things: .*"),
+        (("--columns", "x=east,x=north"), r"--columns: something is said twice; name every column once, got .*"),
+    ],
+)
+def test_wrong_usage_is_one_line_like_other_errors(tracks, arguments, said):
+    result = trackless("inspect", tracks, *arguments, cwd=tracks.parent)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert re.fullmatch(rf"error: {said}; see trackless inspect --help\n", result.stderr)
+
+
+def test_usage_that_belongs_to_no_command(tmp_path):
+    result = trackless("dance", cwd=tmp_path)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == "error: no such command 'dance'; see trackless --help\n"
+    bare = trackless(cwd=tmp_path)
+    assert bare.returncode == 2
+    assert "Usage: trackless" in bare.stdout
+    assert bare.stderr == ""

@@ -159,7 +159,7 @@ def _typed(line: Line, where: Path) -> tuple[int, str]:
 
 
 def _check_said(code: int, said: str, told: str, line: Line) -> None:
-    """A failure is one line (or the framework's box) that says what to do; a success says nothing of errors."""
+    """A failure is one line that says what to do; a success says nothing of errors."""
     if code == 0:
         if "error:" in said:
             raise Broken(f"exit code 0, but {said}")
@@ -168,7 +168,7 @@ def _check_said(code: int, said: str, told: str, line: Line) -> None:
                 json.loads(part, parse_constant=_no_constant)
         return
     if not said.startswith("error:"):
-        if code == 2 and ((not line.words and "Usage:" in told) or "Usage:" in said or "─ Error ─" in said):
+        if code == 2 and not line.words and "Usage:" in told:
             return
         raise Broken(f"exit code {code}, said: {said!r}")
     message = said.removesuffix("\n")

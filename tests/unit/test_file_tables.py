@@ -1,6 +1,7 @@
 """Tables of particles: which column is what, how rows become snapshots, and lines that are wrong."""
 
 import gzip
+import re
 from pathlib import Path
 
 import numpy as np
@@ -42,12 +43,38 @@ def text_file(folder, text, name="data.csv"):
         ("Slice,X,Y", 1.0, {"frame": "Slice", "x": "X", "y": "Y"}),
         ("x,y,x_um,y_um,step", 1.0, {"frame": "step", "x": "x", "y": "y"}),
         ("frame,y,x,frame", 1.0, {"frame": "frame", "x": "x", "y": "y"}),
+        ("ImageNumber,ObjectNumber,AreaShape_Center_X,AreaShape_Center_Y,Location_Center_X,Location_Center_Y,"
+         "TrackObjects_Label_50", 1.0,
+         {"frame": "ImageNumber", "particle": "TrackObjects_Label_50", "x": "Location_Center_X",
+          "y": "Location_Center_Y"}),
+        ("ID,t,x,y,z,parent,root,state,generation,dummy", 1.0,
+         {"frame": "t", "particle": "ID", "x": "x", "y": "y", "z": "z"}),
+        ("track_id,t,z,y,x,id,parent_track_id,parent_id", 1.0,
+         {"frame": "t", "particle": "track_id", "x": "x", "y": "y", "z": "z"}),
+        ("Position X,Position Y,Position Z,Unit,Category,Collection,Time,TrackID,ID", None,
+         {"time": "Time", "particle": "TrackID", "x": "Position X", "y": "Position Y", "z": "Position Z"}),
+        ("Nr,TID,PID,x [pixel],y [pixel],t [sec]", None,
+         {"time": "t [sec]", "particle": "TID", "x": "x [pixel]", "y": "y [pixel]"}),
+        ("Track n°,Slice n°,X,Y,Distance,Velocity", 1.0,
+         {"frame": "Slice n°", "particle": "Track n°", "x": "X", "y": "Y"}),
+        (" ,Area,Mean,XM,YM,Frame", 1.0, {"frame": "Frame", "x": "XM", "y": "YM"}),
+        ("id,frame,x [nm],y [nm],sigma [nm]", 1.0, {"frame": "frame", "particle": "id", "x": "x [nm]", "y": "y [nm]"}),
+        ("frame,trackId,Object_Center_0,Object_Center_1", 1.0,
+         {"frame": "frame", "particle": "trackId", "x": "Object_Center_0", "y": "Object_Center_1"}),
+        ("Xpos,Ypos,T", None, {"time": "T", "x": "Xpos", "y": "Ypos"}),
+        ("posX,posY,frameID", 1.0, {"frame": "frameID", "x": "posX", "y": "posY"}),
+        ("X_pos,Y_pos,Time_s", None, {"time": "Time_s", "x": "X_pos", "y": "Y_pos"}),
+        ("Centroid_X,Centroid_Y,Frame #", 1.0, {"frame": "Frame #", "x": "Centroid_X", "y": "Centroid_Y"}),
+        ("pos_x [px],pos_y [px],Slice", 1.0, {"frame": "Slice", "x": "pos_x [px]", "y": "pos_y [px]"}),
+        ("x / µm,y / µm,t / s", None, {"time": "t / s", "x": "x / µm", "y": "y / µm"}),
+        ("Date,frame,x", 1.0, {"frame": "frame", "x": "x"}),
+        ("Date,x", None, {"time": "Date", "x": "x"}),
     ],
 )  # fmt: skip
 def test_guessed_columns(header, dt, expected):
     found = layout(header.split(","), "data.csv", dt)
     assert found.names == expected
-    assert set(found.ignored) == set(header.split(",")) - set(expected.values()) - {""}
+    assert set(found.ignored) == set(map(str.strip, header.split(","))) - set(expected.values()) - {""}
 
 
 @pytest.mark.parametrize(
@@ -63,11 +90,32 @@ def test_guessed_columns(header, dt, expected):
         ("time,x,y", None, {"x": "x", "y": "x"}, "one column was given for two things"),
         ("time,frame,x", None, {"time": "time", "frame": "frame"}, "give either time or frame, not both"),
         ("time,x,x", None, None, "columns x and x could both be x"),
+        ("time,x,x", None, None, "could both be x; rename one$"),
+        ("time,centroid-0,centroid-1", None, None, r"expected columns x, y\[, z\], found time, centroid-0, centroid-1"),
+        ("Date,frame,x", None, None, "counts frames; give the time between them"),
     ],
 )
 def test_columns_that_cannot_be_guessed(header, dt, columns, message):
     with pytest.raises(tl.InputError, match=message):
         layout(header.split(","), "data.csv", dt, columns)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dt": "0.1"}, r"dt: expected a positive time between frames, got '0\.1'"),
+        ({"dt": [1.0]}, r"dt: expected a positive time between frames, got \[1\.0\]"),
+        ({"columns": "x=a"}, "columns: expected a dict such as .*, got 'x=a'"),
+        ({"columns": ["x", "y"]}, "columns: expected a dict such as"),
+        ({"columns": {"colour": "x"}}, "'colour' is not one of run, .*; say which column each of them is"),
+        ({"box": "10"}, "box: expected one positive length or 2 of them, got '10'"),
+        ({"box": [1, "wide"]}, "box: expected one positive length or 2 of them"),
+        ({"box": [[1], [2, 3]]}, "box: expected one positive length or 2 of them"),
+    ],
+)
+def test_arguments_of_other_types(tmp_path, options, message):
+    with pytest.raises(tl.InputError, match=message):
+        tl.read(text_file(tmp_path, "t,x,y\n0,1,2\n1,2,3\n"), **options)
 
 
 def test_columns_may_be_said(tmp_path):
@@ -143,6 +191,22 @@ def test_planar_data_of_three_dimensional_programs(tmp_path):
     assert tl.read(file).dim == 2
     assert read_with_notes(file).notes == ("all z are 0, so that the data were read as two-dimensional",)
     assert tl.read(file, columns={"z": "z"}).dim == 3
+
+
+@pytest.mark.parametrize("block", [12, source.BLOCK])
+@pytest.mark.parametrize("nothing", ["", "nan", "NA"])
+def test_an_empty_third_coordinate_is_none(tmp_path, monkeypatch, nothing, block):
+    monkeypatch.setattr(source, "BLOCK", block)
+    file = text_file(tmp_path, f"t,x,y,z\n0,1,2,{nothing}\n1,3,4,{nothing}\n1,3,5,{nothing}\n")
+    found = read_with_notes(file)
+    assert found.snapshots.dim == 2
+    assert found.notes == ("all z are empty, so that the data were read as two-dimensional",)
+    assert tl.read(pd.read_csv(file)).dim == 2
+    with pytest.raises(tl.InputError, match="line 2: "):
+        tl.read(file, columns={"z": "z"})
+    text_file(tmp_path, file.read_text() + "2,3,4,5\n")
+    with pytest.raises(tl.InputError, match="line 2: a position is empty, NaN or infinite"):
+        tl.read(file)
 
 
 def test_a_box_beside_a_table(tmp_path):
@@ -389,3 +453,94 @@ def test_measured_tables():
     assert colloids.frames == 50
     text = (MEASURED / "trackpy_brightfield_um.csv").read_bytes()
     assert len(gzip.compress(text)) * source.MOST_EXPANSION > len(text)
+
+
+# Tables as they come from instruments and spreadsheets
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sep=;\nframe;x;y\n0;1;2\n1;3;4\n",
+        '"SEP=\t"\nframe\tx\ty\n0\t1\t2\n1\t3\t4\n',
+        "# made on Monday, by me\n% and this\nframe,x,y\n0,1,2\n# blinked here\n1,3,4\n#2,5,6\n",
+        "frame,x,y\n,um,um\n0,1,2\n1,3,4\n",
+        "frame,x,y\n\nno unit,um,um\n\n0,1,2\n1,3,4\n",
+        "frame,x,y\n0,1,2,\n1,3,4,\n",
+        "frame,x,y,,\n0,1,2,,\n1,3,4\n",
+        "frame,x,y\n0,1,2\n,,\n1,3,4\n , ,\n,,\n",
+        "\ufeffframe,x,y\r\n0.0,1e0,2E+00\r\n\r\n1.0,+3,4.\r\n",
+        '"frame" "x" "y"\n"0" "1" "2"\n"1" "3" "4"\n',
+        "\nPosition\n==========\nframe,x,y,\n0,1,2,\n1,3,4,\n",
+    ],
+)
+@pytest.mark.parametrize("block", [12, source.BLOCK])
+def test_what_is_around_the_numbers_does_not_matter(tmp_path, monkeypatch, text, block):
+    monkeypatch.setattr(source, "BLOCK", block)
+    data = tl.read(text_file(tmp_path, text), dt=1.0)
+    np.testing.assert_array_equal(data.positions, [[[[1.0, 2.0]], [[3.0, 4.0]]]])
+
+
+def test_lines_are_counted_with_those_that_are_left_out(tmp_path):
+    text = "# a comment\ntime,x\ns,um\n0,1\n# another\n,\n1,2\n3,4,5\n"
+    with pytest.raises(tl.InputError, match=r"line 8: expected 2 fields as in the header, found 3: '3,4,5'"):
+        tl.read(text_file(tmp_path, text))
+
+
+def test_a_name_may_begin_like_a_comment(tmp_path):
+    assert tl.read(text_file(tmp_path, "run,t,x\n#1,0,1\n#1,1,2\n#2,0,1\n#2,1,2\n")).runs == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('frame,x\n0,"1,5"\n', "found '1,5'; write numbers with a decimal point"),
+        (
+            "frame;x\n0;1.234,5\n",
+            r"found '1\.234,5'; write numbers with a decimal point, and nothing between thousands",
+        ),
+        ("frame,x\n0,-\n", "line 2: expected a number for x .*found '-'; repair the line"),
+        ("frame,x\nwords,only\n", "there are no lines after the header"),
+        (
+            "Exported by hand\nframe,x\n0,1\n",
+            "found Exported, by, hand; .*; line 1 was taken for the header: if it is something else, put # before it",
+        ),
+        ("nothing\n" * 20, "expected columns x, y.*, found nothing; "),
+        ("0,1,2\n1,2,3\n", "expected a first line with column names such as run,time,x,y; found '0,1,2'; write one"),
+    ],
+)
+def test_numbers_that_could_mean_two_things(tmp_path, text, message):
+    with pytest.raises(tl.InputError, match=message):
+        tl.read(text_file(tmp_path, text), dt=1.0)
+
+
+# Particles that are listed twice
+
+
+SAME_PLACE = r"line {}: the particle is at the same place as another one of its frame \(line {}\)"
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("t,x,y\n0,1,2\n0,1,3\n0,1,2\n1,1,2\n", (4, 2)),
+        ("particle,t,x,y\n1,1,5,-0.0\n1,0,5,0\n2,1,5,1\n3,1,5,0.0\n2,0,4,0\n", (5, 2)),
+        ("run,t,type,x\n0,0,a,1\n1,0,a,1\n1,0,b,1\n0,0,b,3\n", (4, 3)),
+    ],
+)
+def test_two_particles_in_one_place_are_said(tmp_path, text, lines):
+    found = re.compile(SAME_PLACE.format(*lines))
+    assert any(found.search(note) for note in read_with_notes(text_file(tmp_path, text)).notes)
+
+
+def test_a_place_may_be_visited_again(tmp_path):
+    assert read_with_notes(text_file(tmp_path, "run,t,x,y\n0,0,1,2\n0,0,2,2\n0,1,1,2\n1,0,1,2\n")).notes == ()
+
+
+def test_what_is_in_one_place_is_counted_and_said_once(tmp_path):
+    file = text_file(tmp_path, "t,x,y\n" + "".join(f"{t},{k},0\n" * 2 for t in range(3) for k in range(4)))
+    notes = read_with_notes(file).notes
+    assert len(notes) == 1
+    assert "data.csv, line 3: " in notes[0]
+    assert "and so are 11 others, 12 of 24 positions" in notes[0]
+    assert str(tl.inspect(file)).count("same place") == 1

@@ -327,3 +327,16 @@ def test_positions_outside_the_box_of_arrays_are_said(ending, tmp_path):
         notes = read_with_notes(file).notes
         assert len(notes) == said
         assert all("some positions are outside the periodic box" in note for note in notes)
+
+
+def test_atoms_that_are_listed_twice(tmp_path):
+    frame = "2\nProperties=species:S:1:pos:R:3:id:I:1 Time={}\nA 1 2 3 7\nA 1 {} 3 {}\n"
+    found = read_with_notes(text_file(tmp_path, frame.format(0, 4, 8) + frame.format(1, 2, 8), "run.xyz"))
+    assert "run.xyz, line 8: the particle is at the same place as another one of its frame (line 7)" in found.notes[0]
+    with pytest.raises(tl.InputError, match=r"run\.xyz, line 4: particle 7 is in this frame already .* the ids out$"):
+        tl.read(text_file(tmp_path, frame.format(0, 4, 7), "run.xyz"))
+
+
+def test_comments_of_xyz_with_commas(tmp_path):
+    frame = "1\n i = {0}, time = {0}.500, E = -1.25\nA 1 2 3\n"
+    assert tl.read(text_file(tmp_path, frame.format(0) + frame.format(1), "run.xyz")).times.tolist() == [0.5, 1.5]

@@ -232,9 +232,35 @@ def test_pairs_that_cannot_be_told_apart_must_be_nearer_than_the_cutoff(crowd):
         tl.fit(crowd, sigma=1.0, coupling="sum", cutoff=1.5, exclude_below=2.0)
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"external": None, "center": "mean"}, r"center: no V is learnt, so that center='mean' would mean nothing"),
+        ({"external": None, "center": None}, "center: no V is learnt"),
+        ({"external": "free", "center": "fit"}, "center: a V that is free has no centre"),
+        ({"external": tl.RadialSplines(6), "center": (1.0, 2.0)}, r"center: V is of a given family.*RadialSplines\(ce"),
+        ({"center": "mean"}, "center: no V is learnt"),  # in a box it is left out
+        ({"external": "radial", "interaction": None, "cutoff": 1.0}, "cutoff: no Phi is learnt, so that cutoff=1"),
+    ],
+)
+def test_what_would_mean_nothing_is_refused(crowd, settings, message):
+    with pytest.raises(tl.InputError, match=message):
+        tl.fit(crowd, sigma=1.0, coupling="sum", **settings)
+
+
 def test_mean_coupling_is_among_the_findings_of_a_mixture():
     """Phi of a pair of species is then N times the potential of a pair, N those of all species."""
     data = tl.simulate(tl.models.mixture(), runs=20, duration=0.2, step=1e-3)
     said = tl.fit(data, sigma=1.0).findings_.sentences
     many = int(data.counts_of(0)[0])
     assert any(one.startswith("mean coupling") and f"Phi is N = {many} times" in one for one in said)
+
+
+def test_particles_in_one_place_are_among_the_findings():
+    data = tl.simulate(tl.models.reference(), runs=20, duration=0.2, step=1e-3, seed=1)
+    twice = data.positions.copy()
+    twice[:, :, 1] = twice[:, :, 0]
+    settings = {"sigma": 1.0, "external": "radial", "interaction": "radial"}
+    for positions, said in ((data.positions, False), (twice, True)):
+        found = tl.fit(tl.Snapshots(positions, data.times), **settings).findings_.sentences
+        assert any("has one been detected twice?" in one for one in found) is said

@@ -51,6 +51,18 @@ def test_several_damaged_arrays_of_a_zarr_store_say_nothing_in_the_background(da
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stderr == ""
 
 
+@pytest.mark.parametrize("name", ["points", "positions", "times", "counts", "box"])
+def test_a_member_of_an_archive_that_is_no_array(name, tmp_path):
+    ragged = tl.Snapshots([[np.eye(2), np.ones((3, 2))]], [[0.0, 1.0]])
+    tl.write(ragged, tmp_path / "data.npz")
+    with zipfile.ZipFile(tmp_path / "data.npz") as archive:
+        members = {one: archive.read(one) for one in archive.namelist()}
+    with zipfile.ZipFile(tmp_path / "data.npz", "w") as archive:
+        for one, content in (members | {f"{name}.npy": b"\x92NUMPY"}).items():
+            archive.writestr(one, content)
+    assert "not a readable NPZ archive of plain arrays" in refused(tmp_path / "data.npz")
+
+
 @pytest.mark.parametrize("kind", ["c16", "M8[s]", "V4"])
 @pytest.mark.parametrize("lazy", [None, True])
 def test_arrays_of_no_numbers_are_named(kind, lazy, tmp_path):

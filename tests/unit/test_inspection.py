@@ -143,3 +143,8 @@ def test_species_and_plain_data():
     content = found.as_dict()
     assert content["box"] == (1.0, 1.0, 1.0)
     assert content["findings"] == found.findings
+
+
+def test_positions_beyond_all_numbers_are_one_error():
+    with pytest.raises(tl.InputError, match="positions: inf is too large to compute with"):
+        tl.inspect(tl.Snapshots([[[[1e308]], [[-1e308]]]], dt=1.0))

@@ -246,3 +246,11 @@ def test_nothing_left_to_look_at_is_refused():
     for settings in ({}, {"interaction": None}):
         with pytest.raises(tl.InputError, match="exclude_below: 50 leaves out every pair"):
             tl.fit(data, sigma=1.0, coupling="sum", exclude_below=50.0, **settings)
+
+
+def test_no_smallest_distance_leaves_nothing_out():
+    assert tl.Observation(exclude_below=0) == tl.Observation(exclude_below=-0.0) == tl.Observation()
+    data = tl.simulate(tl.models.reference(), runs=20, duration=0.2, step=1e-3, seed=1)
+    plain, zero = (tl.fit(data, sigma=1.0, external=None, **said) for said in ({}, {"exclude_below": 0}))
+    np.testing.assert_array_equal(plain.coef_, zero.coef_)
+    assert plain.findings_.sentences == zero.findings_.sentences

@@ -91,6 +91,9 @@ def test_every():
     np.testing.assert_array_equal(regular().every(4).positions, POSITIONS[:, ::4])
     thinned = ragged().every(2)
     assert [len(thinned.times_of(m)) for m in range(3)] == [2, 1, 2]
+    for stride in ("2", 1.5, None):
+        with pytest.raises(tl.InputError, match="expected a whole stride of at least 1, got"):
+            regular().every(stride)
     with pytest.raises(tl.InputError, match="stride of at least 1, got 0"):
         regular().every(0)
 

@@ -19,6 +19,7 @@ from trackless.cli.inspect import inspect
 from trackless.cli.report import report
 from trackless.cli.reproduce import reproduce
 from trackless.cli.simulate import simulate
+from trackless.cli.usage import REFUSED, in_one_line, with_help
 from trackless.cli.validate import validate
 from trackless.cli.watch import watch
 from trackless.cli.words import as_typed
@@ -29,7 +30,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (demo, simulate, inspect, fit, watch, validate, report, export, reproduce, benchmark):
+COMMANDS = (demo, simulate, inspect, fit, watch, validate, report, export, reproduce, benchmark)
+for command in COMMANDS:
     app.command()(command)
 
 
@@ -49,19 +51,30 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # names of files may hold what a terminal cannot show
             stream.reconfigure(errors="backslashreplace")
+    code: object = 0
     try:
-        app(standalone_mode=True)
+        code = app(standalone_mode=False, prog_name="trackless")  # otherwise the framework prints errors in its own way
+    except REFUSED as error:
+        if not (said := in_one_line(error)):  # the help was shown, as nothing at all was typed
+            sys.exit(2)
+        _fail_usage(said)
+    except UsageError as error:
+        _fail_usage(as_typed(str(error)))
     except InputError as error:
-        _fail(as_typed(str(error)), 2 if isinstance(error, UsageError) else 1)
+        _fail(as_typed(str(error)))
     except MemoryError:
         _fail("there is not enough memory for this; use fewer functions, runs or particles")
     except OSError as error:
         _fail(f"{error.filename or 'file'}: {error.strerror or error}")
     except (KeyboardInterrupt, SystemExit) as end:
         code = 130 if isinstance(end, KeyboardInterrupt) else end.code
-        if code == 130:  # the framework turns an interrupt into this code without a word
-            errors.print("interrupted; no file was left half-written")
-        sys.exit(code)
+    if code == 130:  # the framework turns an interrupt into this code without a word
+        errors.print("interrupted; no file was left half-written")
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail_usage(message: str) -> None:
+    _fail(with_help(message, sys.argv[1:], [command.__name__ for command in COMMANDS]), 2)
 
 
 def _fail(message: str, code: int = 1) -> None:

@@ -39,7 +39,12 @@ AsJson = Annotated[bool, typer.Option("--json", metavar="", help="Print the resu
 
 Every = Annotated[int, typer.Option(min=1, metavar="N", help="Keep every N-th frame only.")]
 FORMATS = ".npz, .npy, .h5, .zarr, .csv, .tsv, .txt, .parquet, .lammpstrj, .xyz, .gsd; text also as .gz"
-TimeStep = Annotated[float | None, typer.Option(help="Time between frames (of a step), where the file counts them.")]
+TimeStep = Annotated[
+    float | None,
+    typer.Option(
+        help="Time between frames (of a step), where the file counts them; with times of its own it must agree."
+    ),
+]
 ColumnNames = Annotated[
     str | None,
     typer.Option(
@@ -229,6 +234,9 @@ def check_outputs(force: bool, read: Sequence[Path], *written: Path | None) -> N
     from trackless.files.atomic import check_target
 
     taken = {path.resolve() for path in read}
+    wanted = [path.resolve() for path in written if path is not None]
+    if twice := next((path for path in wanted if wanted.count(path) > 1), None):
+        raise UsageError(f"{twice.name}: two things would be written to this file; give each a name of its own")
     for path in (path for path in written if path is not None):
         if path.resolve() in taken:
             raise InputError(f"{path}: what is read and what is written must be different files; choose another name")
@@ -281,10 +289,16 @@ def read_options(dt: float | None, columns: str | None, box: str | None) -> dict
         positive(dt=dt)
         options["dt"] = dt
     if columns is not None:
+        from trackless.files.columns import check_roles
+
         parts = [part.partition("=") for part in columns.split(",")]
         if not all(role.strip() and name.strip() for role, _, name in parts):
             raise UsageError(f"expected --columns x=NAME,y=NAME,..., got {columns!r}")
         options["columns"] = {role.strip(): name.strip() for role, _, name in parts}
+        if len(options["columns"]) < len(parts):
+            raise UsageError(f"--columns: something is said twice; name every column once, got {columns!r}")
+        with without_files():
+            check_roles(options["columns"])
     if box is not None:
         try:
             sides = [float(side) for side in box.split(",")]

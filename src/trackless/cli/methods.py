@@ -79,6 +79,11 @@ class Plan(NamedTuple):
 def plan(options: Options) -> Plan:
     """The estimator a method names; an option it cannot honour is an error."""
     method = options.method
+    if options.external == "none" and options.interaction == "none":
+        raise UsageError(
+            "--external none and --interaction none: there is nothing to learn; leave out one of the two at most"
+        )
+    _check_meant(options)
     if options.center == "fit" and method not in (Method.auto, Method.self_test):
         raise UsageError(f"--center: fit belongs to auto and self-test, not to {method.value}")
     if options.truth is not None and options.coupling == "sum":
@@ -112,6 +117,19 @@ def plan(options: Options) -> Plan:
     planned = _least_squares(options)
     planned.estimator._check_settings()  # before the file is read
     return planned
+
+
+def _check_meant(options: Options) -> None:
+    """Refuse a centre or a cutoff of a potential that is not learnt."""
+    kind = (options.external or "").partition(":")[0]
+    if options.center is not None and kind in ("none", "free", "tensor"):
+        why = "no V is learnt" if kind == "none" else "V is not radial, it has no centre"
+        raise UsageError(f"--center: {why} (--external {options.external}); leave out one of the two")
+    if "cutoff" in options.seen and options.interaction == "none":
+        raise UsageError("--cutoff: no Phi is learnt (--interaction none); leave out one of the two")
+    cutoff, nearest = options.seen.get("cutoff"), options.seen.get("exclude_below")
+    if cutoff is not None and nearest is not None and nearest >= cutoff:
+        raise UsageError(f"--exclude-below: {nearest:g} is not below --cutoff {cutoff:g}; use a smaller one")
 
 
 def noise_intensity(text: str | None) -> float | tuple[float, ...] | str | None:
@@ -190,11 +208,12 @@ def _door(options: Options) -> Plan:
     wanted: dict[str, Any] = {}
     for role in ("external", "interaction"):
         text = getattr(options, role) or "auto"
-        own = role == "external" and (options.center == "fit" or isinstance(options.center, tuple))
-        about = (options.center if own else None) or "origin"
+        about = (options.center if role == "external" else None) or "origin"
         reach = cutoff if role == "interaction" else None
         wanted[role] = text if text in words else _family(f"--{role}", text, about, ", auto, radial, free", reach)
-    place = "auto" if options.center is None else None if options.center == "origin" else options.center
+    place: Any = None if options.center == "origin" else options.center
+    if options.center is None or wanted["external"] not in words:  # a family has it already
+        place = "auto"
     estimator = _Door(
         wanted | {
             "sigma": options.sigma, "coupling": options.coupling, "center": place,
@@ -250,8 +269,10 @@ def _least_squares(options: Options) -> Plan:
     import trackless as tl
 
     method, truth = options.method, options.truth
-    if truth is not None and (options.external or options.interaction or options.seen):
-        raise UsageError("--model uses that system's own functions; leave out --external, --interaction and --cutoff")
+    if truth is not None and (options.external or options.interaction or options.center or options.seen):
+        raise UsageError(
+            "--model uses that system's own functions; leave out --external, --interaction, --center and --cutoff"
+        )
     if truth is not None:
         families = (truth.external_basis, truth.interaction_basis)
     else:

@@ -27,7 +27,7 @@ from trackless.passing import surveyed
 from trackless.potentials import Potential, RadialPotential
 from trackless.residuals import Units
 from trackless.snapshots import Snapshots
-from trackless.solvers import Solution, check_reached, condition_numbers, cross_validated, lcurve, ridge
+from trackless.solvers import Solution, check_reached, check_strength, condition_numbers, cross_validated, lcurve, ridge
 from trackless.uncertainty import Uncertainty, bootstrap, sandwich, with_uncertainty
 
 Array = NDArray[np.float64]
@@ -108,6 +108,8 @@ class LeastSquares(Saving, ABC):
         if self.regularization not in REGULARIZATIONS and not strength:
             offered = ", ".join(map(repr, REGULARIZATIONS))
             raise InputError(f"regularization: expected {offered} or a number, got {self.regularization!r}")
+        if strength:
+            check_strength(float(self.regularization))
 
     def _learnt(
         self, moments: Moments, equations: NormalEquations, bands: bool = True

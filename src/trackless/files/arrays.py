@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trackless._errors import InputError, TimeStepNeeded
+from trackless.files.clock import check_time_step
 from trackless.files.source import listed
 from trackless.files.sources import FileArray
 from trackless.passing import parts
@@ -93,13 +94,13 @@ def _snapshots(arrays: Mapping[str, Any], path: Path, dt: float | None, box: Any
         positions = positions[None] if positions.ndim == 3 else positions
         times = arrays.get("times")
         if times is not None and dt is not None:
-            raise InputError(f"{path}: the file holds times, so dt= is not needed; leave it out")
+            check_time_step(path, dt, times)
         times = even_times(path, dt, positions) if times is None else times
         return Snapshots(positions, times, box, labeled, _kinds(arrays))
     if {"points", "times", "counts", "lengths"} - set(arrays):
         raise InputError(f"{path}: expected arrays positions and times, found {listed(sorted(arrays))}")
     if dt is not None:
-        raise InputError(f"{path}: the file holds times, so dt= is not needed; leave it out")
+        check_time_step(path, dt, arrays["times"])
     points = arrays["points"]
     counts, lengths = (np.asarray(arrays[name]) for name in ("counts", "lengths"))
     if (

@@ -8,6 +8,7 @@ columns that are not needed are not looked at.
 from __future__ import annotations
 
 import csv
+import re
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,25 +20,30 @@ from numpy.typing import NDArray
 
 from trackless._errors import InputError
 from trackless.files.columns import NAMED, Layout, layout
+from trackless.files.dates import EXAMPLE, microseconds
 from trackless.files.rows import MOST_SPECIES, Table
 from trackless.files.source import Lines, is_number, quoted
 
 SEPARATORS = {".csv": ",;\t", ".tsv": "\t,;", ".txt": "\t;,"}  # the first that is in the header; else white space
 NAMES_OF_NOTHING = ("", "nan", "none", "null", "na")
+MOST_TITLES = 10  # lines with a title above the header
+MOST_HEADERS = 3  # lines of units and long names below the header
+_TITLE = re.compile(r"[\w.:]+|[=\-_*~+]+")
+_SAID = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # the first line of tables for Excel: what separates fields
 EXACT = 2.0**53  # larger whole numbers are not exact as floating-point numbers
 
 
 def read_table(path: Path, dt: float | None, columns: Mapping[str, str] | None) -> tuple[Table, Layout]:
     """The columns of a text table that are positions, times, runs, particles and species."""
-    as_text = {"species"}
+    as_text, as_dates = {"species"}, set()
     while True:
         try:
-            return _read(path, dt, columns, as_text)
-        except _NamesInColumn as found:  # known only when the first name comes: start again
-            as_text = as_text | {found.role}
+            return _read(path, dt, columns, as_text, as_dates)
+        except _NotNumbers as found:  # known only when the first name comes: start again
+            (as_text if found.role in NAMED else as_dates).add(found.role)
 
 
-class _NamesInColumn(Exception):
+class _NotNumbers(Exception):
     def __init__(self, role: str) -> None:
         self.role = role
 
@@ -61,31 +67,36 @@ class _Buffer:
         return self.values
 
 
-def _read(path: Path, dt: float | None, columns: Mapping[str, str] | None, as_text: set[str]) -> tuple[Table, Layout]:
+def _read(
+    path: Path, dt: float | None, columns: Mapping[str, str] | None, as_text: set[str], as_dates: set[str]
+) -> tuple[Table, Layout]:
     lines = Lines(path)
     splitter, names, pending = _header(lines)
-    found = layout(names, path, dt, columns)
-    places = {role: names.index(name) for role, name in found.names.items()}
-    pending = pending or _after_further_headers(lines, splitter, names, places["x"])
-    numeric = [role for role in places if role not in as_text]
+    found = _layout(lines, splitter, names, dt, columns)
+    places = {role: names.index(name) for role, name in found.needed.items()}
+    numeric = [role for role in places if role not in as_text | as_dates]
+    pending = pending or _after_further_headers(lines, splitter, [places[role] for role in places if role not in NAMED])
+    comments = all(places.get(role) != 0 for role in NAMED)  # a name may begin with the sign of a comment
     buffers = {role: _Buffer(np.empty(0, np.int64 if role in as_text else np.float64)) for role in places}
+    lacking = {"z"} & set(numeric) - set(columns or {})  # nothing has been in this column so far
     rows, row_starts, line_starts = 0, [0], [lines.number - len(pending) + 1]
     while block := pending or lines.block():
         first = lines.number - len(block) + 1
         pending = []
-        if not all(map(str.strip, block)):
-            numbers, block = _without_blank(block, first)
-        else:
-            numbers = range(first, first + len(block))
+        numbers, block = _rows_of(block, first, splitter, comments)
         if not block:
             continue
         _note_lines(numbers, rows, row_starts, line_starts)
-        _check_widths(path, block, numbers, splitter, len(names))
-        values = _numbers(path, block, numbers, splitter, {role: places[role] for role in numeric}, names)
+        _check_widths(path, block, numbers, splitter, names)
+        values = _numbers(path, block, numbers, splitter, {role: places[role] for role in numeric}, names, lacking)
         for k, role in enumerate(numeric):
+            if role in lacking and not np.isnan(values[:, k]).all():
+                lacking.remove(role)
             if role in NAMED and (np.abs(values[:, k]) >= EXACT).any():
-                raise _NamesInColumn(role)
+                raise _NotNumbers(role)
             buffers[role].append(values[:, k])
+        for role in as_dates:
+            buffers[role].append(_moments(path, role, block, numbers, splitter, places[role]))
         for role in as_text & set(places):
             buffers[role].append(_codes(path, role, block, numbers, splitter, places[role], buffers[role].numbers))
         rows += len(block)
@@ -97,8 +108,27 @@ def _read(path: Path, dt: float | None, columns: Mapping[str, str] | None, as_te
         return f"line {line_starts[k] + row - row_starts[k]}"
 
     texts = {role: list(buffers[role].numbers) for role in as_text & set(places)}
-    table = Table(str(path), {role: buffer.closed() for role, buffer in buffers.items()}, where, texts)
+    closed = {role: buffer.closed() for role, buffer in buffers.items()}
+    for role in as_dates:
+        closed[role] = (closed[role] - closed[role].min()) / 1e6
+    table = Table(str(path), closed, where, texts, dated=as_dates)
     return _without_unnamed(table), found
+
+
+def _layout(
+    lines: Lines, splitter: _Splitter, names: list[str], dt: float | None, columns: Mapping[str, str] | None
+) -> Layout:
+    """What the columns are, with a word on the header if it does not look like one."""
+    number = lines.number
+    try:
+        return layout(names, lines.path, dt, columns)
+    except InputError as error:
+        following = splitter.fields(next(filter(str.strip, lines), ""))
+        if type(error) is not InputError or len(following) == len(names):
+            raise
+        raise InputError(
+            f"{error}; line {number} was taken for the header: if it is something else, put # before it"
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -120,17 +150,23 @@ class _Splitter:
 def _header(lines: Lines) -> tuple[_Splitter, list[str], list[str]]:
     """How lines are split, the names of the columns, and lines of the block at hand that follow the header."""
     ending = lines.path.suffixes[-2 if lines.path.suffix.lower() == ".gz" else -1].lower()
-    header = ""
+    header, said, titles = "", None, 0
     for line in lines:
         if not line.strip():
             continue
-        if line.lstrip().startswith("#"):  # some programs write the header as a comment
-            header = line.lstrip().lstrip("#")
+        if line.lstrip()[0] in "#%":  # some programs write the header as a comment
+            header = line.lstrip().lstrip("#%")
+            continue
+        if (said := said or _SAID.fullmatch(line.strip())) and said.string == line.strip():
+            continue
+        if titles < MOST_TITLES and _is_title(line):
+            titles += 1
             continue
         break
     else:
         line = ""
-    separator = next((s for s in SEPARATORS[ending] if s in (line or header)), None)
+    usual = next((s for s in SEPARATORS[ending] if s in (line or header)), None)
+    separator = said[1] if said is not None else usual
     splitter = _Splitter(separator)
     fields = [name.strip().strip('"') for name in splitter.fields(line)]
     pending: list[str] = []
@@ -139,24 +175,41 @@ def _header(lines: Lines) -> tuple[_Splitter, list[str], list[str]]:
         pending, fields = [line], [name.strip().strip('"') for name in splitter_of_header.fields(header)]
     if not any(fields) or all(map(is_number, fields)):
         raise InputError(
-            f"{lines.path}: expected a first line with column names such as run,time,x,y; found {quoted(line)}"
+            f"{lines.path}: expected a first line with column names such as run,time,x,y; found {quoted(line)}; "
+            "write one"
         )
     return splitter, fields, pending
 
 
-def _after_further_headers(lines: Lines, splitter: _Splitter, names: list[str], x: int) -> list[str]:
-    """TrackMate writes its header four times over, with long names and units; the first line after it, if looked at."""
-    if "POSITION_X" not in names:
-        return []
+def _is_title(line: str) -> bool:
+    """Whether a line above the header holds one word, or a rule: no table of positions has a single column."""
+    return _TITLE.fullmatch(line.strip()) is not None and not is_number(line.strip())
+
+
+def _after_further_headers(lines: Lines, splitter: _Splitter, places: list[int]) -> list[str]:
+    """The first line that is one of particles: below the names many programs write units, TrackMate also long names.
+
+    A line of words where all numbers should be is no particle.
+    """
+    further = 0
     for line in lines:
-        fields = splitter.fields(line)
-        if lines.number > 4 or len(fields) != len(names) or is_number(fields[x].strip()):
+        if not line.strip():
+            continue
+        fields = [field.strip().strip('"') for field in splitter.fields(line)]
+        here = [fields[place] for place in places if place < len(fields)]
+        if further == MOST_HEADERS or not any(here) or any(is_number(f) or f[:1].isdigit() for f in here):
             return [line]
+        further += 1
     return []
 
 
-def _without_blank(block: list[str], first: int) -> tuple[list[int], list[str]]:
-    kept = [(number, line) for number, line in enumerate(block, first) if line.strip()]
+def _rows_of(block: list[str], first: int, splitter: _Splitter, comments: bool) -> tuple[Any, list[str]]:
+    """Lines with something in them and their numbers, without those that spreadsheets leave, and comments."""
+    nothing = f" \t\r{splitter.separator or ''}"
+    sign = "#" if comments else "\0"
+    if all(line.strip(nothing) and line[0] != sign for line in block):
+        return range(first, first + len(block)), block
+    kept = [(n, line) for n, line in enumerate(block, first) if line.strip(nothing) and line.lstrip()[0] != sign]
     return [number for number, _ in kept], [line for _, line in kept]
 
 
@@ -168,23 +221,27 @@ def _note_lines(numbers: Any, rows: int, row_starts: list[int], line_starts: lis
             line_starts.append(number)
 
 
-def _check_widths(path: Path, block: list[str], numbers: Any, splitter: _Splitter, expected: int) -> None:
-    separator = splitter.separator
+def _check_widths(path: Path, block: list[str], numbers: Any, splitter: _Splitter, names: list[str]) -> None:
+    """Refuse lines with other fields than the header, but for empty ones behind the last column."""
+    separator, expected = splitter.separator, len(names)
+    least = max(k for k, name in enumerate(names, 1) if name)
     if separator and {line.count(separator) for line in block} == {expected - 1} and not any('"' in ln for ln in block):
         return  # the usual case, fast
     for number, line in zip(numbers, block, strict=True):
         if line.count('"') % 2:  # it would swallow the next line
             raise InputError(f"{path}, line {number}: a quotation mark is not closed: {quoted(line)}; repair the line")
-        if (width := len(splitter.fields(line))) != expected:
+        fields = splitter.fields(line)
+        if len(fields) != expected and (len(fields) < least or any(map(str.strip, fields[least:]))):
             raise InputError(
-                f"{path}, line {number}: expected {expected} fields as in the header, found {width}: {quoted(line)}; "
-                "repair the line (is the file cut short?)"
+                f"{path}, line {number}: expected {expected} fields as in the header, found {len(fields)}: "
+                f"{quoted(line)}; repair the line (is the file cut short?)"
             )
 
 
 def _numbers(
-    path: Path, block: list[str], numbers: Any, splitter: _Splitter, places: Mapping[str, int], names: list[str]
-) -> NDArray[np.float64]:
+    path: Path, block: list[str], numbers: Any, splitter: _Splitter, places: Mapping[str, int], names: list[str],
+    lacking: set[str],
+) -> NDArray[np.float64]:  # fmt: skip
     options: Any = {"delimiter": splitter.separator, "comments": None, "quotechar": '"', "ndmin": 2}
     try:
         return np.loadtxt(block, usecols=list(places.values()), **options)
@@ -197,24 +254,52 @@ def _numbers(
             text = fields[place].strip()
             if is_number(text):
                 rows[row, k] = float(text)
-            elif role == "particle" and text.lower() in NAMES_OF_NOTHING:
+            elif text.lower() in NAMES_OF_NOTHING and (
+                role == "particle" or (role in lacking and (row == 0 or np.isnan(rows[row - 1, k])))
+            ):
                 rows[row, k] = np.nan
-            elif role in NAMED:
-                raise _NamesInColumn(role)
+            elif role in NAMED or (role in ("time", "clock") and microseconds(text) is not None):
+                raise _NotNumbers(role)
+            elif role == "clock":
+                rows[row, k] = np.nan
             else:
                 raise InputError(
                     f"{path}, line {number}: expected a number for {role} (column {names[place]!r}), "
-                    f"found {quoted(text)}; {_remedy(text)}"
+                    f"found {quoted(text)}; {_remedy(text, role)}"
                 )
     return rows
 
 
-def _remedy(text: str) -> str:
+def _remedy(text: str, role: str) -> str:
     if not text:
         return "the field is empty: remove or repair the line"
+    if role == "time" and sum(map(text.count, "/-.:")) >= 2:
+        return f"write times as numbers, or dates as {EXAMPLE}"
     if is_number(text.replace(",", ".")):
         return "write numbers with a decimal point"
+    if is_number(text.replace(",", "").replace(".", "")):
+        return "write numbers with a decimal point, and nothing between thousands"
     return "repair the line, or say which column it is: columns={...} (--columns)"
+
+
+def _moments(
+    path: Path, role: str, block: list[str], numbers: Any, splitter: _Splitter, place: int
+) -> NDArray[np.float64]:
+    """A column of dates in microseconds."""
+    known: dict[str, float] = {}  # of which rows of a frame have the same
+    moments = np.empty(len(block))
+    for row, line in enumerate(block):
+        text = splitter.fields(line)[place]
+        if text not in known:
+            moment = microseconds(text)
+            if moment is None and role == "time":
+                raise InputError(
+                    f"{path}, line {numbers[row]}: expected a date such as {EXAMPLE} for time, as in other lines, "
+                    f"found {quoted(text)}; repair the line"
+                )
+            known[text] = np.nan if moment is None else moment
+        moments[row] = known[text]
+    return moments
 
 
 def _codes(

@@ -7,15 +7,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 from math import isfinite
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from trackless import _progress
-from trackless._errors import InputError
+from trackless._errors import InputError, TimeStepRefused
 from trackless.files import delimited, gsd, hdf5, lammps, npz, parquet, writing, xyz, zarr
 from trackless.files.atomic import is_store, replacing, replacing_store
+from trackless.files.clock import agrees, interval
 from trackless.files.columns import AXES, Layout
 from trackless.files.folders import files_in
 from trackless.files.joined import Reading, joined, left_in_file, one_kind_is_none
@@ -96,7 +98,9 @@ def read(
         ``.zarr``, and ``.npy``, which is memory-mapped) hold positions (runs, times, particles, dim). Text may be
         gzipped (``.csv.gz``). A folder stands for the files in it, in the natural order of names (run2 before run10).
     dt : float, optional
-        Time between frames (of one step), where the file counts frames or steps.
+        Time between frames (of one step), where the file counts frames or steps. A file that has times needs none, and
+        one that does not agree with them is an error. Times that are dates (ISO 8601) or clock readings become seconds
+        since the first of their run.
     columns : dict, optional
         Which columns of a table are what, where their names do not say so: ``{"x": "POSITION_X", "frame": "slice"}``.
     box : float or sequence of float, optional
@@ -128,8 +132,10 @@ def read_with_notes(
     lazy: bool | None = None,
 ) -> Reading:
     """The same, and what was decided on the way."""
-    if dt is not None and not (isfinite(dt) and dt > 0):
+    if dt is not None and not (isinstance(dt, Real) and isfinite(dt) and dt > 0):
         raise InputError(f"dt: expected a positive time between frames, got {dt!r}")
+    if columns is not None and not isinstance(columns, Mapping):
+        raise InputError(f"columns: expected a dict such as {{'x': 'POSITION_X'}}, got {columns!r}")
     given: list[Any] = [path]
     if isinstance(path, Iterable) and not isinstance(path, str) and not parquet.is_data_frame(path):
         given = list(path)
@@ -235,6 +241,18 @@ def _known_ending(path: Path) -> str | None:
 def _read_one(
     given: Any, dt: float | None, columns: Mapping[str, str] | None, box: Any, lazy: bool | None = None
 ) -> Reading:
+    try:
+        return _read_with(given, dt, columns, box, lazy)
+    except TimeStepRefused as refused:  # a table that has times: are they so far apart?
+        found = None if refused.compared else _read_with(given, None, columns, box, lazy)
+        if dt is not None and found is not None and agrees(dt, interval(found.snapshots.times_of(0))):
+            return found
+        raise
+
+
+def _read_with(
+    given: Any, dt: float | None, columns: Mapping[str, str] | None, box: Any, lazy: bool | None
+) -> Reading:  # fmt: skip
     if parquet.is_data_frame(given):
         return _from_table("pandas", *parquet.table_of(given, dt, columns), dt, columns, box)
     if isinstance(given, parquet.ParquetPart):
@@ -267,11 +285,14 @@ def _from_table(
 ) -> Reading:
     notes: tuple[str, ...] = ()
     last = [axis for axis in AXES if axis in table.columns][-1]
-    if last == "z" and "y" in table.columns and "z" not in (columns or {}) and not table.columns["z"].any():
-        del table.columns["z"]  # programs for three dimensions write planar data like this
-        notes = ("all z are 0, so that the data were read as two-dimensional",)
+    if last == "z" and "y" in table.columns and "z" not in (columns or {}):
+        z = table.columns["z"]
+        empty = bool(np.isnan(z).all())
+        if empty or not z.any():
+            del table.columns["z"]  # programs for three dimensions write planar data like this
+            notes = (f"all z are {'empty' if empty else '0'}, so that the data were read as two-dimensional",)
     snapshots = grouped(table, dt, box)
-    return Reading(snapshots, name, layout, (*notes, *_cut_short(snapshots, table.source)))
+    return Reading(snapshots, name, layout, (*notes, *table.notes, *_cut_short(snapshots, table.source)))
 
 
 def _cut_short(snapshots: Snapshots, source: Any) -> tuple[str, ...]:

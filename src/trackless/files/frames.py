@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trackless._errors import InputError, TimeStepNeeded
+from trackless.files.clock import check_time_step
 from trackless.files.columns import AXES
 from trackless.files.rows import ROUNDING, Table, grouped
 from trackless.snapshots import Snapshots
@@ -110,7 +111,7 @@ def assembled(
         kinds = np.concatenate([frame.species for frame in all_frames if frame.species is not None])
         names, columns["species"] = np.unique(kinds, return_inverse=True)
         texts["species"] = names.tolist()
-    table = Table(str(path), columns, place, texts)
+    table = Table(str(path), columns, place, texts, named="the ids")
     notes: tuple[str, ...] = ()
     if any(periodic):
         if not all(periodic):
@@ -123,7 +124,8 @@ def assembled(
         box, (points, wrapped) = sides, _inside(table, points, sides, all_frames[0].outside)
         notes = (*_shifted(all_frames[0].origin, dim), *wrapped)
     columns |= {axis: points[:, k] for k, axis in enumerate(AXES[:dim])}
-    return grouped(table, box=box), notes
+    snapshots = grouped(table, box=box)
+    return snapshots, (*notes, *table.notes)
 
 
 def _shifted(origin: Array | None, dim: int) -> tuple[str, ...]:
@@ -157,9 +159,9 @@ def _check_alike(path: Path, frames: list[Frame]) -> None:
 def _times(path: Path, frames: list[Frame], dt: float | None) -> Array:
     given = [frame.time for frame in frames]
     if None not in given:
-        if dt is not None:
-            raise InputError(f"{path}: the file holds times, so dt= is not needed; leave it out")
         times = np.array(given, dtype=np.float64)
+        if dt is not None:
+            check_time_step(path, dt, times, [frame.step for frame in frames])
     else:
         if any(time is not None for time in given):
             raise InputError(f"{path}: some frames have a time and some have none; give all of them one")

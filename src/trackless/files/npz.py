@@ -42,6 +42,8 @@ def read_npz(path: Path, dt: float | None = None, box: Any = None, lazy: bool | 
             archive = _load(file)
             names = list(archive)
             arrays = {name: archive[name] for name in NAMES if name in names}
+        if not all(isinstance(array, np.ndarray) for array in arrays.values()):  # members that are none come as bytes
+            raise ValueError("a member is no array")
     except InputError:
         raise
     except _DAMAGE as error:

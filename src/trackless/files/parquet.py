@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from trackless._errors import InputError
 from trackless.files.columns import Layout, layout
+from trackless.files.dates import seconds_of
 from trackless.files.extras import needed
 from trackless.files.rows import Table
 from trackless.files.source import check_unpacked, looks_like
@@ -106,6 +107,8 @@ def _spans(part: ParquetPart, dt: float | None, columns: Mapping[str, str] | Non
         named = f"{found.names['run']}=" in str(Path(part.files[0]).relative_to(part.root))
         names, which = np.unique(runs, return_inverse=True)
         times = _column(content.column(next(found.names[r] for r in ("time", "frame") if r in found.names)))
+        if times.dtype.kind == "O" and (seconds := seconds_of(times)) is not None:
+            times = seconds
         ends = [np.full(len(names), end) for end in (np.inf, -np.inf)]
         for extreme, end in zip((np.minimum, np.maximum), ends, strict=True):
             extreme.at(end, which, times.astype(np.float64))
@@ -130,7 +133,7 @@ def _content(
         list(part.files), format="parquet", partitioning="hive", partition_base_dir=part.root
     )
     found = layout([str(name) for name in data_set.schema.names], part, dt, columns)
-    wanted = [name for role, name in found.names.items() if not only or role in only]
+    wanted = [name for role, name in found.needed.items() if not only or role in only]
     size = 8 * data_set.count_rows() * len(wanted)
     check_unpacked(Path(part.files[0]), size // len(part.files))
     return found, data_set.to_table(columns=wanted)
@@ -178,8 +181,16 @@ def _table(source: str, found: Layout, values: Callable[[str], NDArray[Any]]) ->
     def where(row: int) -> str:
         return f"row {row} (counted from 0)"
 
-    for role, name in found.names.items():
+    dated: set[str] = set()
+    for role, name in found.needed.items():
         column = values(name)
+        if role in ("time", "clock") and column.dtype.kind not in "iuf":
+            seconds = seconds_of(column)
+            if seconds is not None:
+                column = seconds
+                dated.add(role)
+        if role == "clock" and column.dtype.kind not in "iuf":
+            continue  # nothing to agree with
         if column.dtype.kind in "iuf" and not (role == "particle" and column.dtype.kind in "iu"):
             columns[role] = column if column.dtype in (np.float32, np.float64) else column.astype(np.float64)
         elif column.dtype.kind in "iu":
@@ -196,7 +207,7 @@ def _table(source: str, found: Layout, values: Callable[[str], NDArray[Any]]) ->
                 ) from None
         if columns[role].ndim != 1:
             raise InputError(f"{source}: column {name!r} does not hold one number per row")
-    return Table(source, columns, where, texts)
+    return Table(source, columns, where, texts, dated=dated)
 
 
 def _coded(column: NDArray[Any], role: str) -> tuple[NDArray[Any], list[str]]:

@@ -10,8 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trackless._errors import InputError
+from trackless.files.clock import check_column
 from trackless.files.columns import AXES
-from trackless.files.sequence import check_sequence
+from trackless.files.dates import from_each_start
+from trackless.files.sequence import check_sequence, order_of
+from trackless.files.twice import check_once, same_places
 from trackless.snapshots import Snapshots
 from trackless.space import checked_box
 from trackless.species import Species
@@ -29,13 +32,20 @@ class Table:
     source : str
         What to call the table in messages.
     columns : dict of str to array (rows,)
-        x[, y[, z]], frame or time, and if present run, particle (NaN: no name) and species.
+        x[, y[, z]], frame or time, and if present run, particle (NaN: no name), species and clock (times that frames
+        and dt have to agree with).
     where : callable
         The place of a row in the file, such as "line 12".
     texts : dict of str to list of str
         Of columns that hold names: the names; the column then holds their numbers.
     any_order : bool
         Whether the order of rows means nothing, so that time may go backwards from one to the next.
+    dated : set of str
+        Columns that held dates, and now hold seconds.
+    named : str
+        What holds names of particles in such a file.
+    notes : list of str
+        What was decided or seen on the way, as sentences.
     """
 
     source: str
@@ -43,6 +53,9 @@ class Table:
     where: Callable[[int], str]
     texts: dict[str, list[str]] = field(default_factory=dict)
     any_order: bool = False
+    dated: set[str] = field(default_factory=set)
+    named: str = "the column"
+    notes: list[str] = field(default_factory=list)
 
     def error(self, row: int | np.intp, message: str) -> InputError:
         """An error about one row."""
@@ -66,10 +79,13 @@ def grouped(table: Table, dt: float | None = None, box: Any = None) -> Snapshots
     if sides is not None:
         check_inside(points, sides, lambda row: f"{table.source}, {table.where(row)}")
     runs = _ranks(table, "run") if "run" in columns else None
+    if "time" in table.dated:
+        times = from_each_start(times, runs)
+        table.notes.append("times are dates: seconds since the first" + " of each run" * (runs is not None))
     names, kinds = _kinds(table) if "species" in columns else ((), None)
     particles = columns.get("particle")
     keys = [key for key in (particles, kinds, times, runs) if key is not None]
-    order = _order(keys)
+    order = order_of(keys)
     given = times, [key for key in (runs, kinds) if key is not None]
     if order is not None:
         points, times = points[order], times[order]
@@ -79,10 +95,11 @@ def grouped(table: Table, dt: float | None = None, box: Any = None) -> Snapshots
     first_frames = np.searchsorted(starts, np.append(0, np.flatnonzero(new_run) + 1))
     labeled = False
     if particles is not None:
-        _check_once(table, particles, starts, order)
+        check_once(table, particles, starts, order)
         labeled = _same_in_every_frame(particles, kinds, starts, first_frames)
     if order is not None and not table.any_order:
         check_sequence(table, *given)
+    table.notes += same_places(table, points, starts, order)
     counts = np.diff(starts, append=len(times))
     per_run = np.split(times[starts], first_frames[1:])
     regular = (counts == counts[0]).all() and all(np.array_equal(t, per_run[0]) for t in per_run)
@@ -120,6 +137,8 @@ def _times(table: Table, dt: float | None) -> NDArray[np.float64]:
         row = int(np.argmax(parts))
         raise table.error(row, f"expected a whole frame number, got {values[row]:g}; if these are times, leave dt= out")
     assert dt is not None, "the layout of columns has made sure of it"
+    if (clock := table.columns.pop("clock", None)) is not None:
+        check_column(table.source, dt, np.asarray(clock, np.float64), values, "clock" in table.dated)
     times = values * dt
     if not np.isfinite(times).all():
         raise table.error(np.argmax(~np.isfinite(times)), f"frame {values.max():g} times dt = {dt:g} is no time")
@@ -171,41 +190,6 @@ def _kinds(table: Table) -> tuple[tuple[str, ...], NDArray[np.int64]]:
         row = int(np.argmax(table.columns["species"] == names.index("")))
         raise table.error(row, "the species is empty; remove or repair it")
     return tuple(sorted(names)), _ranks(table, "species")
-
-
-def _order(keys: list[NDArray[Any]]) -> NDArray[np.int64] | None:
-    """The order of rows by run, time, kind and particle; None where they are in it already, as most files are."""
-    undecided = np.ones(len(keys[0]) - 1, dtype=bool)
-    for key in reversed(keys):
-        below = undecided & (key[1:] < key[:-1])
-        if below.any() or (key.dtype.kind == "f" and np.isnan(key).any()):
-            return np.lexsort(keys)
-        undecided &= key[1:] == key[:-1]
-    return None
-
-
-def _check_once(
-    table: Table, particles: NDArray[Any], starts: NDArray[np.int64], order: NDArray[np.int64] | None
-) -> None:
-    """A particle is in one place at a time. Kinds may lie between two rows, so each frame is sorted by name again."""
-    frame = np.zeros(len(particles), dtype=np.int64)
-    frame[starts[1:]] = 1
-    frame = np.cumsum(frame)
-    by_name = _order([particles, frame])
-    sorted_, frames = (particles, frame) if by_name is None else (particles[by_name], frame[by_name])
-    twice = np.flatnonzero((sorted_[1:] == sorted_[:-1]) & (frames[1:] == frames[:-1]))
-    if not len(twice):
-        return
-    pair = twice[0] + np.arange(2)
-    pair = pair if by_name is None else by_name[pair]
-    pair = np.sort(pair if order is None else order[pair])
-    value = table.columns["particle"][pair[0]]
-    name = table.texts["particle"][int(value)] if "particle" in table.texts else str(value).removesuffix(".0")
-    raise table.error(
-        pair[1],
-        f"particle {name} is in this frame already ({table.where(int(pair[0]))}); remove one, or leave the column "
-        "out; if it is of another run, number the runs in a column (columns={'run': ...})",
-    )
 
 
 def _same_in_every_frame(

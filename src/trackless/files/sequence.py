@@ -19,6 +19,17 @@ REMEDY = (
 )
 
 
+def order_of(keys: list[NDArray[Any]]) -> NDArray[np.int64] | None:
+    """The order of rows by run, time, kind and particle; None where they are in it already, as most files are."""
+    undecided = np.ones(len(keys[0]) - 1, dtype=bool)
+    for key in reversed(keys):
+        below = undecided & (key[1:] < key[:-1])
+        if below.any() or (key.dtype.kind == "f" and np.isnan(key).any()):
+            return np.lexsort(keys)
+        undecided &= key[1:] == key[:-1]
+    return None
+
+
 def check_sequence(table: Any, times: NDArray[Any], groups: list[NDArray[Any]]) -> None:
     """Refuse a table in which time goes backwards within a run, unless particles have names that explain it.
 

@@ -51,7 +51,7 @@ def _frames(lines: Lines) -> Iterator[Frame]:
 
 
 def _frame(lines: Lines, comment: str, count: int, index: int) -> Frame:
-    entries = {match[1].lower(): match[2].strip("\"'{}[]") for match in _ENTRY.finditer(comment)}
+    entries = {match[1].lower(): match[2].rstrip(",;").strip("\"'{}[]") for match in _ENTRY.finditer(comment)}
     properties = _properties(lines, entries["properties"]) if "properties" in entries else _PLAIN
     sides, periodic = _box(lines, entries)
     time = _number(lines, entries, ("time",))
