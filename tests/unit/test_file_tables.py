@@ -392,7 +392,7 @@ def test_species_of_data_frames():
             r"line 3: expected a number for z \(column 'z'\), found ''; the field is empty",
         ),
         ("time,x,y\n0,1_0,2\n", None, r"line 2: expected a number for x \(column 'x'\), found '1_0'"),
-        ("time;x;y\n0;1,5;2,5\n", None, "line 2: .* found '1,5'; write numbers with a decimal point"),
+        ("time\tx\ty\n0\t1,5\t2,5\n", None, "line 2: .* found '1,5'; write numbers with a decimal point"),
         (
             "frame,x,y\n0.5,1,2\n",
             0.1,
@@ -485,6 +485,14 @@ def test_lines_are_counted_with_those_that_are_left_out(tmp_path):
     text = "# a comment\ntime,x\ns,um\n0,1\n# another\n,\n1,2\n3,4,5\n"
     with pytest.raises(tl.InputError, match=r"line 8: expected 2 fields as in the header, found 3: '3,4,5'"):
         tl.read(text_file(tmp_path, text))
+
+
+def test_spreadsheets_with_decimal_commas_separate_by_semicolons(tmp_path):
+    written = "time;x;y;kind\n0;1,5;-2,5e-1;a,b\n0;2;3.25;c\n0,5;1,5;4;a,b\n0,5;2,125;5;c\n"
+    data = tl.read(text_file(tmp_path, written), columns={"species": "kind"})
+    np.testing.assert_array_equal(data.positions[0], [[[1.5, -0.25], [2, 3.25]], [[1.5, 4], [2.125, 5]]])
+    np.testing.assert_array_equal(data.times, [0, 0.5])
+    assert data.species == ("a,b", "c")
 
 
 def test_a_name_may_begin_like_a_comment(tmp_path):

@@ -137,6 +137,16 @@ class _Splitter:
 
     separator: str | None
 
+    def with_point(self, number: str) -> str:
+        """A number with a decimal point: spreadsheets separate by ; where the decimal mark is a comma."""
+        return number.replace(",", ".") if self.separator == ";" and "." not in number else number
+
+    def with_points(self, lines: list[str]) -> list[str]:
+        """Lines with decimal points, as far as that is clear at a glance."""
+        if self.separator != ";" or not any("," in line for line in lines):
+            return lines
+        return [line.replace(",", ".") for line in lines]
+
     def fields(self, line: str) -> list[str]:
         if '"' not in line:
             return line.split(self.separator)
@@ -244,7 +254,7 @@ def _numbers(
 ) -> NDArray[np.float64]:  # fmt: skip
     options: Any = {"delimiter": splitter.separator, "comments": None, "quotechar": '"', "ndmin": 2}
     try:
-        return np.loadtxt(block, usecols=list(places.values()), **options)
+        return np.loadtxt(splitter.with_points(block), usecols=list(places.values()), **options)
     except ValueError:  # slowly, to find the line
         pass
     rows = np.empty((len(block), len(places)))
@@ -252,8 +262,8 @@ def _numbers(
         fields = splitter.fields(line)
         for k, (role, place) in enumerate(places.items()):
             text = fields[place].strip()
-            if is_number(text):
-                rows[row, k] = float(text)
+            if is_number(written := splitter.with_point(text)):
+                rows[row, k] = float(written)
             elif text.lower() in NAMES_OF_NOTHING and (
                 role == "particle" or (role in lacking and (row == 0 or np.isnan(rows[row - 1, k])))
             ):
