@@ -38,6 +38,7 @@ from trackless.resolution import resolved_part
 from trackless.scale import using
 from trackless.snapshots import Snapshots
 from trackless.spacing import spacing
+from trackless.unsaid import unsaid
 
 Array = NDArray[np.float64]
 LOOKED_AT = 8_000  # snapshots that the question whether potentials are radial is answered on
@@ -191,6 +192,7 @@ def _fitted(
     if not seen.complete:
         seen = seen.closed(explore(snapshots), snapshots.box)
         sentences += [seen.sentence] if seen.sentence else []
+    sentences += unsaid(snapshots, seen)
     lost = losses(snapshots, seen)
     if debias:
         evenly_observed(snapshots, gaps.sentence)

@@ -15,10 +15,12 @@ from trackless.exploration import explore
 from trackless.files import read_with_notes
 from trackless.files.formats import Reading
 from trackless.gaps import Gaps
+from trackless.observation import EVERYTHING
 from trackless.prospects import Prospect, prospect
 from trackless.snapshots import EVEN, Snapshots
 from trackless.space import half_box
 from trackless.spacing import Spacing, spacing
+from trackless.unsaid import unsaid
 from trackless.wording import plural, rounded
 
 GAP = 1.5  # times the usual interval
@@ -146,7 +148,7 @@ def inspect(
     found, measured, expected = _numbers(reading, source, gaps)
     pieces = reading.snapshots.without_gaps(max_gap)
     findings = [
-        *reading.notes, *_time_findings(found, gaps, counted), _tracking(found, measured),
+        *reading.notes, *_time_findings(found, gaps, counted), *unsaid(pieces, EVERYTHING), _tracking(found, measured),
         *_fit_findings(found, expected), *_block_findings(found, pieces.runs, usual_windows(pieces)),
     ]  # fmt: skip
     return replace(

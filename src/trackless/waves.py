@@ -14,7 +14,6 @@ that are not seen again (s), by chance or because they have left. It is the quad
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -25,15 +24,15 @@ from scipy.optimize import least_squares
 from trackless._errors import InputError
 from trackless.exploration import explore
 from trackless.observation import EVERYTHING, Observation
+from trackless.position_errors import PositionErrors, position_errors
 from trackless.snapshots import Snapshots
 from trackless.spacing import spacing
+from trackless.wave_series import ALIKE, FEWEST_BLOCKS, stretches, waves_of
 
 Array = NDArray[np.float64]
 WAVES = 120
 LAGS = (1, 2, 3, 4, 6, 8)  # intervals
-MOST_PARTICLES = 100_000  # in the snapshots that are looked at
 SHORT = 12  # runs are so many times longer than the longest time that is looked at
-FEWEST_BLOCKS = 12  # of runs; below, stretches of time serve as blocks
 BLOCKS = 40
 EVENED = 31  # waves of about the same length whose scatter is taken to be the same
 DECAY = 1.2  # k^2 D tau of the shortest wave and the longest time
@@ -41,7 +40,6 @@ ROUNDS = 4
 SEEN = 3.0  # standard errors beyond which a drift counts as one
 FORGOTTEN = 0.02  # correlation of waves of neighbouring snapshots below which they have nothing in common
 SAME = 0.15  # relative change of the shortest wave that changes nothing
-ALIKE = 0.05  # times between snapshots that differ by less count as the same
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +128,7 @@ def motion(snapshots: Snapshots, observation: Observation = EVERYTHING) -> Motio
     )
     if observation.window is not None:
         observation = observation.closed(explore(snapshots), snapshots.box)
-    sides = observation.bounds(snapshots.dim)
+    sides, offset_said = observation.bounds(snapshots.dim), observation.position_error**2
     several = observation.window is not None or not snapshots.constant_count
     # particles that move far are seen less at both times: of sin^2, chi(x) chi(x + d) falls like exp(-narrow d^2 / 2)
     narrow = 4 / 3 * (np.pi / np.diff(sides)[:, 0]) ** 2
@@ -141,7 +139,7 @@ def motion(snapshots: Snapshots, observation: Observation = EVERYTHING) -> Motio
         sums = _correlations(snapshots, waves, lags, gap, sides)
         if not _remembers(sums):
             raise not_again
-        found = _fitted(sums, waves, several, narrow, found)
+        found = _fitted(sums, waves, several, narrow, found, offset_said)
         wanted = np.sqrt(DECAY / max(found.diffusion * sums.times[-1] + found.offset, 1e-300))
         if abs(np.log(wanted / shortest)) < SAME:
             break
@@ -150,15 +148,28 @@ def motion(snapshots: Snapshots, observation: Observation = EVERYTHING) -> Motio
     assert waves is not None
     assert sums is not None
     found = _doubted(found, sums, waves)
-    if len(lags) < 2:
-        return found
-    # a model that is right gives the same whichever times it is fitted to
-    late = _fitted(sums.after(len(lags) // 2), waves, several, narrow, found)
+    if len(lags) > 1:
+        # a model that is right gives the same whichever times it is fitted to
+        late = _fitted(sums.after(len(lags) // 2), waves, several, narrow, found, offset_said)
+        found = replace(
+            found,
+            diffusion_error=float(np.hypot(found.diffusion_error, late.diffusion - found.diffusion)),
+            drift_error=np.hypot(found.drift_error, late.drift - found.drift),
+        )
+    slow = position_errors(snapshots) if observation.window is None else None
+    return found if slow is None else _held_back(found, slow)
+
+
+def _held_back(found: Motion, slow: PositionErrors) -> Motion:
+    """What short waves tell, doubted as forces hold particles back meanwhile; or what long waves know better."""
+    lost = -np.expm1(-slow.rate * found.lags[-1]) * found.diffusion
+    error = float(np.hypot(found.diffusion_error, lost))
+    if error <= slow.diffusion_error:
+        return replace(found, diffusion_error=error)
     return replace(
-        found,
-        diffusion_error=float(np.hypot(found.diffusion_error, late.diffusion - found.diffusion)),
-        drift_error=np.hypot(found.drift_error, late.drift - found.drift),
-    )
+        found, diffusion=slow.diffusion, diffusion_error=slow.diffusion_error, offset=slow.variance,
+        offset_error=slow.variance_error,
+    )  # fmt: skip
 
 
 def _remembers(sums: _Correlations) -> bool:
@@ -219,14 +230,14 @@ class _Correlations(NamedTuple):
 
 
 def _correlations(snapshots: Snapshots, waves: Array, lags: list[int], gap: float, sides: Array) -> _Correlations:
-    stretches = _stretches(snapshots, max(lags))
-    seen = [_waves_of(snapshots, *stretch, waves, sides) for stretch in stretches]
+    parts = stretches(snapshots, max(lags))
+    seen = [waves_of(snapshots, *part, waves, sides) for part in parts]
     if np.isfinite(sides).all():
         # the image of the window itself stands still while particles drift
         still = sum(rho.sum(axis=0) for rho, _ in seen) / sum(len(rho) for rho, _ in seen)
         seen = [(rho - still, own) for rho, own in seen]
     again, power, size = [], [], []
-    for (run, first, last), (rho, own) in zip(stretches, seen, strict=True):
+    for (run, first, last), (rho, own) in zip(parts, seen, strict=True):
         times = snapshots.times_of(run)[first : last + 1]
         block: list[list] = [[], [], []]
         for lag in lags:
@@ -253,43 +264,13 @@ def _together(sums: _Correlations) -> _Correlations:
     return _Correlations(again, power, size, sums.times)
 
 
-def _stretches(snapshots: Snapshots, longest: int) -> list[tuple[int, int, int]]:
-    """Runs, and first and last snapshots, that are looked at: whole runs, or parts of them if there are few."""
-    typical = max(1.0, float(np.mean([snapshots.counts_of(m).mean() for m in range(min(snapshots.runs, 20))])))
-    most = int(MOST_PARTICLES / typical)  # snapshots
-    found = []
-    runs = np.unique(np.linspace(0, snapshots.runs - 1, min(snapshots.runs, max(1, most // (longest + 1)))).astype(int))
-    for run in runs.tolist():
-        length = min(len(snapshots.times_of(run)), max(longest + 1, most // len(runs)))
-        parts = 1
-        if len(runs) < FEWEST_BLOCKS:
-            parts = int(np.clip(length // (2 * longest), 1, -(-2 * FEWEST_BLOCKS // len(runs))))
-        cuts = np.linspace(0, length, parts + 1).astype(int)
-        # a stretch goes on into the next one as far as correlations look back: no pair of snapshots is lost
-        found += [(run, int(a), min(int(b) + longest, length) - 1) for a, b in pairwise(cuts)]
-    return found
-
-
-def _waves_of(
-    snapshots: Snapshots, run: int, first: int, last: int, waves: Array, sides: Array
-) -> tuple[NDArray[np.complex128], Array]:
-    """rho (frames, waves) and W (frames,) of some snapshots of a run."""
-    counts = snapshots.counts_of(run)[first : last + 1]
-    points = np.asarray(snapshots.points_of(run, first, last), float)
-    chi = np.ones(len(points))
-    if np.isfinite(sides).all():
-        inside = np.clip((points - sides[:, 0]) / np.diff(sides)[:, 0], 0.0, 1.0)
-        chi = (np.sin(np.pi * inside) ** 2).prod(axis=1)
-    ends = np.cumsum(counts)
-    frames = [slice(end - n, end) for end, n in zip(ends.tolist(), counts.tolist(), strict=True)]
-    rho = np.array([chi[own] @ np.exp(1j * (points[own] @ waves.T)) for own in frames], dtype=np.complex128)
-    return rho, np.array([(chi[own] ** 2).sum() for own in frames])
-
-
-def _fitted(sums: _Correlations, waves: Array, several: bool, narrow: Array, start: Motion | None) -> Motion:
+def _fitted(
+    sums: _Correlations, waves: Array, several: bool, narrow: Array, start: Motion | None, offset_said: float
+) -> Motion:  # fmt: skip
     """Least squares for D, the offset, the drift and, where particles come and go, s of every lag.
 
-    ``narrow`` (dim,) is the inverse square of the distance after which the mask loses sight of a particle.
+    ``narrow`` (dim,) is the inverse square of the distance after which the mask loses sight of a particle. One time
+    alone tells no offset: then it is as was said.
     """
     times, squares = sums.times, (waves**2).sum(axis=1)
     total = sums.size.sum(axis=0)[:, None]
@@ -299,7 +280,7 @@ def _fitted(sums: _Correlations, waves: Array, several: bool, narrow: Array, sta
 
     def split(p: Array) -> tuple[float, float, Array, Array]:
         kept = np.exp(-np.abs(p[2 + dim :])) if several else np.ones(count)
-        return p[0], p[1] if with_offset else 0.0, p[2 : 2 + dim], kept
+        return p[0], p[1] if with_offset else offset_said, p[2 : 2 + dim], kept
 
     def residual(p: Array, power: Array, again: NDArray[np.complex128], part: Array | float = 1.0) -> Array:
         """(lags, waves, 2): real and imaginary, weighted; ``part`` of the whole (lags, 1) is what the data are."""
