@@ -107,15 +107,23 @@ def position_errors(snapshots: Snapshots) -> PositionErrors | None:
     >>> bool(abs(found.variance - 0.01) < 3 * found.variance_error)
     True
     """
+    return long_waves(snapshots) if snapshots.constant_count else None
+
+
+def long_waves(snapshots: Snapshots, detection: float = 1.0) -> PositionErrors | None:
+    """What the longest waves tell; where particles are missed by chance, ``variance`` is mostly what that does.
+
+    What is seen, with probability ``detection``, of a wave decays with the wave, but is that part of its square.
+    """
     lengths = [len(snapshots.times_of(m)) for m in range(1 if snapshots.regular else snapshots.runs)]
     lags = np.array([lag for lag in LAGS if lag <= (max(lengths) - 1) // 2 or lag <= FEWEST <= max(lengths) - 2])
-    if not snapshots.constant_count or len(lags) < FEWEST:
+    if len(lags) < FEWEST:
         return None
     gap = float(np.median(snapshots.intervals()))
-    changes, pairs = _changes(snapshots, _waves(snapshots), lags, gap)
+    changes, pairs = _changes(snapshots, lags, gap)
     if len(changes) < FEWEST or not (pairs.sum(axis=0) > 0).all() or not (changes.sum(axis=0) > 0).all():
         return None
-    return _told_apart(changes, pairs, lags, gap)
+    return _told_apart(changes / detection, pairs, lags, gap)
 
 
 def _waves(snapshots: Snapshots) -> Array:
@@ -130,26 +138,31 @@ def _waves(snapshots: Snapshots) -> Array:
     return np.array(half[:WAVES], float) * 2 * np.pi / np.array(snapshots.box)
 
 
-def _changes(snapshots: Snapshots, waves: Array, lags: NDArray[np.int64], gap: float) -> tuple[Array, Array]:
+def _changes(snapshots: Snapshots, lags: NDArray[np.int64], gap: float) -> tuple[Array, Array]:
     """Sums of half the squares of changes over each lag, and their number: (blocks, lags) both.
 
     Waves are in units of their wave number and of the root of the number of particles: of D t and b.
     """
+    waves = _waves(snapshots)
     particles = POSITIONS // len(waves)
     frames = particles / max(1.0, float(np.mean(snapshots.counts_of(0))))
     usual = int(np.median([len(snapshots.times_of(m)) for m in range(min(snapshots.runs, 100))]))
     # whole runs, if there is time for enough of them
     longest = int(np.clip(usual - 1, 1, max(lags[-1], frames // BLOCKS)))
-    everywhere = np.tile([-np.inf, np.inf], (snapshots.dim, 1))
-    unit = np.sqrt((waves**2).sum(axis=1))
-    series, times = [], []
-    for run, first, last in stretches(snapshots, longest, particles):
-        rho, own = waves_of(snapshots, run, first, last, waves, everywhere)
-        series.append(rho / (unit * np.sqrt(np.maximum(own, 1.0))[:, None]))
-        times.append(snapshots.times_of(run)[first : last + 1])
-    again = np.sum([(rho[1:] * rho[:-1].conj()).sum(axis=0) for rho in series], axis=0)
-    turn = again.conj() / np.maximum(np.abs(again), 1e-300)  # a drift of all turns the waves
-    series = [rho * turn ** np.arange(len(rho))[:, None] for rho in series]
+    everywhere, unit = np.tile([-np.inf, np.inf], (snapshots.dim, 1)), np.sqrt((waves**2).sum(axis=1))
+    parts_of_runs = stretches(snapshots, longest, particles)
+    seen = [waves_of(snapshots, *part, waves, everywhere) for part in parts_of_runs]
+    times = [snapshots.times_of(run)[first : last + 1] for run, first, last in parts_of_runs]
+    if snapshots.box is None:  # sums of positions about their mean, to which one that is missed adds nothing else
+        center = np.exp(-1j * waves @ explore(snapshots).mean)
+        series = [rho * center - own[:, None] for rho, own in seen]
+        change = np.mean(np.concatenate([np.diff(rho, axis=0) for rho in series]), axis=0)
+        series = [rho - change * np.arange(len(rho))[:, None] for rho in series]  # without a drift of all
+    else:
+        again = np.sum([(rho[1:] * rho[:-1].conj()).sum(axis=0) for rho, _ in seen], axis=0)
+        turn = again.conj() / np.maximum(np.abs(again), 1e-300)  # a drift of all turns the waves
+        series = [rho * turn ** np.arange(len(rho))[:, None] for rho, _ in seen]
+    series = [rho / (unit * np.sqrt(max(own.mean(), 1.0))) for rho, (_, own) in zip(series, seen, strict=True)]
     changed = sum((np.abs(np.diff(rho, axis=0)) ** 2).sum(axis=0) for rho in series) / sum(map(len, series))
     slow = (unit**2 * changed < CHANGED) | (unit == unit.min())
     parts = -(-BLOCKS // max(len(series), 1))

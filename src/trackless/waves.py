@@ -24,7 +24,7 @@ from scipy.optimize import least_squares
 from trackless._errors import InputError
 from trackless.exploration import explore
 from trackless.observation import EVERYTHING, Observation
-from trackless.position_errors import PositionErrors, position_errors
+from trackless.position_errors import PositionErrors, long_waves
 from trackless.snapshots import Snapshots
 from trackless.spacing import spacing
 from trackless.wave_series import ALIKE, FEWEST_BLOCKS, stretches, waves_of
@@ -156,20 +156,23 @@ def motion(snapshots: Snapshots, observation: Observation = EVERYTHING) -> Motio
             diffusion_error=float(np.hypot(found.diffusion_error, late.diffusion - found.diffusion)),
             drift_error=np.hypot(found.drift_error, late.drift - found.drift),
         )
-    slow = position_errors(snapshots) if observation.window is None else None
-    return found if slow is None else _held_back(found, slow)
+    # of a window's edge, and of pairs that are taken for one, long waves know nothing
+    if observation.masked or (several and observation.detection == 1):
+        return found
+    slow = long_waves(snapshots, observation.detection)
+    return found if slow is None else _held_back(found, slow, several)
 
 
-def _held_back(found: Motion, slow: PositionErrors) -> Motion:
+def _held_back(found: Motion, slow: PositionErrors, several: bool) -> Motion:
     """What short waves tell, doubted as forces hold particles back meanwhile; or what long waves know better."""
     lost = -np.expm1(-slow.rate * found.lags[-1]) * found.diffusion
     error = float(np.hypot(found.diffusion_error, lost))
     if error <= slow.diffusion_error:
         return replace(found, diffusion_error=error)
-    return replace(
-        found, diffusion=slow.diffusion, diffusion_error=slow.diffusion_error, offset=slow.variance,
-        offset_error=slow.variance_error,
-    )  # fmt: skip
+    found = replace(found, diffusion=slow.diffusion, diffusion_error=slow.diffusion_error)
+    if several:  # they do not tell errors of positions from particles that are missed
+        return found
+    return replace(found, offset=slow.variance, offset_error=slow.variance_error)
 
 
 def _remembers(sums: _Correlations) -> bool:
