@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trackless._errors import InputError
-from trackless.accumulation import check_snapshots
+from trackless.accumulation import check_snapshots, usual_windows
 from trackless.basis import Basis, Center, Member, about, members_of
 from trackless.by_species import BySpecies, as_basis
 from trackless.centers import FoundCenter, find_center
@@ -42,6 +42,7 @@ from trackless.unsaid import unsaid
 
 Array = NDArray[np.float64]
 LOOKED_AT = 8_000  # snapshots that the question whether potentials are radial is answered on
+FEWEST_PARTS = 2  # runs or time windows, whose scatter is the noise
 FEWEST_RUNS = 8  # below, nothing is asked of held-out runs
 ERRORS = 3.0  # standard errors, and part of the score, by which potentials that are not radial must be better:
 PART = 0.02  # errors know nothing of the scatter between fits
@@ -186,6 +187,11 @@ def _fitted(
     fingerprint = snapshots.fingerprint()
     gaps = snapshots.gaps(max_gap)
     snapshots = snapshots.without_gaps(max_gap)
+    if snapshots.runs * usual_windows(snapshots) < FEWEST_PARTS:
+        raise InputError(
+            "fit: one run of two snapshots has no scatter that errors could be told by; give more snapshots or runs. "
+            "tl.SelfTest(..., regularization=0.01) learns without error bars (--method self-test --regularization 0.01)"
+        )
     said_first = (unlike(snapshots), gaps.sentence, meant if interaction is not None else "")
     sentences = [said for said in said_first if said]
     seen = Observation(window, exclude_below, detection, position_error)

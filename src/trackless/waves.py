@@ -23,6 +23,7 @@ from scipy.optimize import least_squares
 
 from trackless._errors import InputError
 from trackless.exploration import explore
+from trackless.flicker import flicker
 from trackless.observation import EVERYTHING, Observation
 from trackless.position_errors import PositionErrors, long_waves
 from trackless.snapshots import Snapshots
@@ -133,13 +134,13 @@ def motion(snapshots: Snapshots, observation: Observation = EVERYTHING) -> Motio
     # particles that move far are seen less at both times: of sin^2, chi(x) chi(x + d) falls like exp(-narrow d^2 / 2)
     narrow = 4 / 3 * (np.pi / np.diff(sides)[:, 0]) ** 2
     shortest = 2 * np.pi / (typical.neighbour or 4 * (typical.step or 1.0))  # as a wave number
-    found = waves = sums = None
+    found = waves = sums = shares = None
     for _ in range(ROUNDS):
         waves = _wave_numbers(snapshots, shortest)
         sums = _correlations(snapshots, waves, lags, gap, sides)
         if not _remembers(sums):
             raise not_again
-        found = _fitted(sums, waves, several, narrow, found, offset_said)
+        found, shares = _fitted(sums, waves, several, narrow, found, offset_said)
         wanted = np.sqrt(DECAY / max(found.diffusion * sums.times[-1] + found.offset, 1e-300))
         if abs(np.log(wanted / shortest)) < SAME:
             break
@@ -147,19 +148,22 @@ def motion(snapshots: Snapshots, observation: Observation = EVERYTHING) -> Motio
     assert found is not None
     assert waves is not None
     assert sums is not None
-    found = _doubted(found, sums, waves)
+    assert shares is not None
+    found = _doubted(found, sums, waves, shares)
     if len(lags) > 1:
         # a model that is right gives the same whichever times it is fitted to
-        late = _fitted(sums.after(len(lags) // 2), waves, several, narrow, found, offset_said)
+        late, _ = _fitted(sums.after(len(lags) // 2), waves, several, narrow, found, offset_said)
         found = replace(
             found,
             diffusion_error=float(np.hypot(found.diffusion_error, late.diffusion - found.diffusion)),
             drift_error=np.hypot(found.drift_error, late.drift - found.drift),
         )
-    # of a window's edge, and of pairs that are taken for one, long waves know nothing
-    if observation.masked or (several and observation.detection == 1):
+    if observation.masked:  # of an edge, and of pairs that are taken for one, long waves know nothing
         return found
-    slow = long_waves(snapshots, observation.detection)
+    seen = flicker(snapshots) if several and observation.detection == 1 else None
+    if seen is not None and not seen.by_chance:
+        return found
+    slow = long_waves(snapshots, observation.detection if seen is None else seen.seen)
     return found if slow is None else _held_back(found, slow, several)
 
 
@@ -183,19 +187,18 @@ def _remembers(sums: _Correlations) -> bool:
     return bool(each.mean() > max(SEEN * each.std(ddof=1) / np.sqrt(len(each)), FORGOTTEN))
 
 
-def _doubted(found: Motion, sums: _Correlations, waves: Array) -> Motion:
+def _doubted(found: Motion, sums: _Correlations, waves: Array, shares: Array) -> Motion:
     """Errors that know that particles which avoid each other do not move freely.
 
     Waves of an ordered fluid, S(k) = |rho|^2 / W < 1, relax with D / S(k): how far that is from D is how wrong an
-    estimate may be that takes them for those of free particles. Neighbours that turn a particle back between two
-    snapshots also look like errors of positions.
+    estimate may be that takes them for those of free particles, by the share that each wave has in it. Neighbours that
+    turn a particle back between two snapshots also look like errors of positions.
     """
-    squares = (waves**2).sum(axis=1)
-    order = np.argsort(squares)
+    order = np.argsort((waves**2).sum(axis=1))
     by_block = uniform_filter1d((sums.power[:, 0] / np.maximum(sums.size[:, :1], 1e-300))[:, order], EVENED, axis=1)
     scatter = by_block.std(axis=0, ddof=1) / np.sqrt(len(by_block)) if len(by_block) > 1 else np.inf
     structure = np.maximum(by_block.mean(axis=0) + SEEN * scatter, 1e-3)
-    part = max(float((1 / structure - 1).max()), 0.0)
+    part = float(np.abs(shares[order]) @ np.maximum(1 / structure - 1, 0.0))
     return replace(
         found,
         diffusion_error=float(np.hypot(found.diffusion_error, part * found.diffusion)),
@@ -269,8 +272,10 @@ def _together(sums: _Correlations) -> _Correlations:
 
 def _fitted(
     sums: _Correlations, waves: Array, several: bool, narrow: Array, start: Motion | None, offset_said: float
-) -> Motion:  # fmt: skip
+) -> tuple[Motion, Array]:  # fmt: skip
     """Least squares for D, the offset, the drift and, where particles come and go, s of every lag.
+
+    With the share (waves,) that each wave has in D: what it would move if D were twice as large for this wave alone.
 
     ``narrow`` (dim,) is the inverse square of the distance after which the mask loses sight of a particle. One time
     alone tells no offset: then it is as was said.
@@ -323,6 +328,8 @@ def _fitted(
     centred = influence - influence.mean(axis=0)
     error = np.sqrt((centred**2).sum(axis=0) * blocks / max(blocks - 1, 1)) if blocks > 1 else np.full(len(p), np.inf)
     diffusion, offset, drift, kept = split(p)
-    return Motion(
+    shares = (gain[0] * jacobian[:, 0]).reshape(count, len(waves), 2).sum(axis=(0, 2))
+    found = Motion(
         float(diffusion), float(error[0]), drift, error[2 : 2 + dim], float(offset), float(error[1]), kept, times,
     )  # fmt: skip
+    return found, shares
