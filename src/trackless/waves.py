@@ -173,9 +173,10 @@ def _held_back(found: Motion, slow: PositionErrors, several: bool) -> Motion:
     error = float(np.hypot(found.diffusion_error, lost))
     if error <= slow.diffusion_error:
         return replace(found, diffusion_error=error)
+    wrong = abs(slow.diffusion - found.diffusion) * float(found.lags[-1])
     found = replace(found, diffusion=slow.diffusion, diffusion_error=slow.diffusion_error)
     if several:  # they do not tell errors of positions from particles that are missed
-        return found
+        return replace(found, offset_error=float(np.hypot(found.offset_error, wrong)))
     return replace(found, offset=slow.variance, offset_error=slow.variance_error)
 
 

@@ -160,6 +160,7 @@ def test_a_little_flicker_leaves_sigma_known(keep):
             found = tl.motion(seen, said)
             assert in_errors(found, 0.5) < 3
             assert found.diffusion_error < 0.2 * 0.5
+            assert found.position_error is None
 
 
 def test_a_fluid_that_flickers_does_not_tell_of_diffusion():
