@@ -126,7 +126,7 @@ def posterior(
     if len(units.weights) < 2:
         raise InputError(
             "regularization='evidence' needs at least two runs or time windows, whose scatter is the noise; give a "
-            "fixed regularization, or more snapshots"
+            "fixed one (regularization=0.01), or more snapshots"
         )
     matrix, vector = units.mean()
     members = members_of(families)

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trackless._errors import InputError
-from trackless.accumulation import check_snapshots
-from trackless.basis import Basis, Center, Member, about, members_of
+from trackless.accumulation import check_snapshots, usual_windows
+from trackless.basis import Basis, Center, about
 from trackless.by_species import BySpecies, as_basis
 from trackless.centers import FoundCenter, find_center
 from trackless.choices import Choices, Wanted, centers_of, check_meant, cutoff_of, pairs_that_meet, where
@@ -20,9 +20,7 @@ from trackless.comparison import Comparison, compare
 from trackless.coupling import chosen_coupling
 from trackless.debiasing import evenly_observed
 from trackless.drifting import drift
-from trackless.estimators.least_squares import ranges_by_kinds
 from trackless.estimators.self_test import SelfTest
-from trackless.evidence import log_bayes_factor, log_bayes_factor_of_all
 from trackless.exploration import coincidence, explore
 from trackless.goodness import ResidualTest
 from trackless.intensity import Sigma, check_setting, is_unknown
@@ -32,16 +30,18 @@ from trackless.mixtures import one_of
 from trackless.noise_of_waves import guessed_sigma
 from trackless.observation import Observation
 from trackless.pieces import usual_length
-from trackless.presence import STRONG, presence_of
+from trackless.presence import weighed
 from trackless.prospects import prospect
 from trackless.radial_splines import RadialSplines
 from trackless.resolution import resolved_part
 from trackless.scale import using
 from trackless.snapshots import Snapshots
 from trackless.spacing import spacing
+from trackless.unsaid import unsaid
 
 Array = NDArray[np.float64]
 LOOKED_AT = 8_000  # snapshots that the question whether potentials are radial is answered on
+FEWEST_PARTS = 2  # runs or time windows, whose scatter is the noise
 FEWEST_RUNS = 8  # below, nothing is asked of held-out runs
 ERRORS = 3.0  # standard errors, and part of the score, by which potentials that are not radial must be better:
 PART = 0.02  # errors know nothing of the scatter between fits
@@ -186,6 +186,11 @@ def _fitted(
     fingerprint = snapshots.fingerprint()
     gaps = snapshots.gaps(max_gap)
     snapshots = snapshots.without_gaps(max_gap)
+    if snapshots.runs * usual_windows(snapshots) < FEWEST_PARTS:
+        raise InputError(
+            "fit: one run of two snapshots has no scatter that errors could be told by; give more snapshots or runs. "
+            "tl.SelfTest(..., regularization=0.01) learns without error bars (--method self-test --regularization 0.01)"
+        )
     of_phi = (meant, coincidence(explore(snapshots))) if interaction is not None else ()
     said_first = (unlike(snapshots), gaps.sentence, *of_phi)
     sentences = [said for said in said_first if said]
@@ -194,6 +199,7 @@ def _fitted(
     if not seen.complete:
         seen = seen.closed(explore(snapshots), snapshots.box)
         sentences += [seen.sentence] if seen.sentence else []
+    sentences += unsaid(snapshots, seen)
     lost = losses(snapshots, seen)
     if debias:
         evenly_observed(snapshots, gaps.sentence)
@@ -247,7 +253,8 @@ def _fitted(
     sentences += [found.sentence for found in told if found is not None and found.sentence]
     if test is None and noisy:
         sentences.append(f"the residual test was left out: {fitted.untested_because(used)}")
-    factors = _factors(fitted, sentences, resolution is None or (resolution.known and not resolution.coarse))
+    factors, found_there = weighed(fitted, resolution is None or (resolution.known and not resolution.coarse))
+    sentences += found_there
     if fitted.interaction_ is not None and exclude_below is None and not (used.constant_count and window is None):
         expected = prospect(used, explore(used), spacing(used))  # particles that were detected, not simulated
         sentences += [expected.hole] if expected is not None and expected.hole else []
@@ -363,37 +370,3 @@ def _refined(
 def _part(snapshots: Snapshots) -> Snapshots:
     """Runs enough for first looks."""
     return snapshots[: max(1, LOOKED_AT // usual_length(snapshots))]
-
-
-def _factors(fitted: SelfTest, sentences: list[str], resolved: bool) -> tuple[Any, Any]:
-    """Whether each potential is seen at all."""
-    families = (fitted.external_basis_, fitted.interaction_basis_)
-    units, known = fitted._units(fitted.moments_), fitted.posterior_
-    if known is None:
-        return None, None
-    factors: tuple[list[float], list[float]] = ([], [])
-    ranges = ranges_by_kinds(families, fitted.explored_)
-    for member, range_ in zip(members_of(families), ranges, strict=True):
-        factor = log_bayes_factor(units, families, known, member.role, member.kinds, _natural(fitted.sigma_, range_))
-        factors[member.role].append(factor)
-        sentences.append(_seen(member, factor, resolved))
-    every = factors[0] + factors[1]
-    if len(every) > 1 and max(every) < STRONG and log_bayes_factor_of_all(units, known) >= STRONG:
-        sentences.append(
-            "but there is a force: either potential can stand in for the other; leave one out if you know that it is "
-            "not there (external=None, interaction=None)"
-        )
-    by_species = [family is not None and family.species is not None for family in families]
-    found = [tuple(own) if several else (own or [None])[0] for own, several in zip(factors, by_species, strict=True)]
-    return found[0], found[1]
-
-
-def _natural(sigma: Sigma, range_: Any) -> tuple[float, float] | None:
-    """The energy of the noise, sigma^2/2 (kT, in a fluid), and the distance over which a potential is explored."""
-    energy = 0.5 * float(np.mean(np.square(sigma)))
-    distance = float(np.mean(np.subtract(range_[1], range_[0]))) if range_ is not None else 0.0
-    return (energy, distance) if energy > 0 and distance > 0 else None
-
-
-def _seen(member: Member, factor: float, resolved: bool) -> str:
-    return presence_of(member.role, member.kinds, factor, resolved)

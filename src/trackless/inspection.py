@@ -15,10 +15,12 @@ from trackless.exploration import Exploration, coincidence, explore
 from trackless.files import read_with_notes
 from trackless.files.formats import Reading
 from trackless.gaps import Gaps
+from trackless.observation import EVERYTHING
 from trackless.prospects import Prospect, prospect
 from trackless.snapshots import EVEN, Snapshots
 from trackless.space import half_box
 from trackless.spacing import Spacing, spacing
+from trackless.unsaid import unsaid
 from trackless.wording import plural, rounded
 
 GAP = 1.5  # times the usual interval
@@ -151,7 +153,7 @@ def inspect(
     found, measured, expected = _numbers(reading, source, gaps)
     pieces = reading.snapshots.without_gaps(max_gap)
     findings = [
-        *reading.notes, *_time_findings(found, gaps, counted), _tracking(found, measured),
+        *reading.notes, *_time_findings(found, gaps, counted), *unsaid(pieces, EVERYTHING), _tracking(found, measured),
         *_fit_findings(found, expected, explore(reading.snapshots), reading.notes),
         *_block_findings(found, pieces.runs, usual_windows(pieces)),
     ]  # fmt: skip
@@ -178,6 +180,8 @@ def _numbers(reading: Reading, source: str, gaps: Gaps) -> tuple[Inspection, Spa
     intervals = data.intervals()
     usual = float(np.median(intervals)) if len(intervals) else None
     pairs = explored.distances
+    closest = np.inf if measured.closest is None else measured.closest  # pairs are a sample, which hardly holds it
+    distances = (min(float(pairs.min()), closest), float(np.median(pairs)), float(pairs.max())) if len(pairs) else None
     species = None
     if data.species is not None:
         kinds = np.concatenate([data.species_counts_of(m) for m in range(data.runs)]).mean(axis=0)
@@ -203,7 +207,7 @@ def _numbers(reading: Reading, source: str, gaps: Gaps) -> tuple[Inspection, Spa
         labeled=data.labeled,
         lower=tuple(map(float, explored.lower)),
         upper=tuple(map(float, explored.upper)),
-        distances=(float(pairs.min()), float(np.median(pairs)), float(pairs.max())) if len(pairs) else None,
+        distances=distances,
         step=measured.step,
         neighbour=measured.neighbour,
     )
@@ -316,7 +320,12 @@ def _block_findings(found: Inspection, runs: int, windows: int) -> list[str]:
     if found.snapshots_per_run[0] < 2:
         return []
     said = []
-    if runs < FEW_BLOCKS:
+    if runs * windows < 2:
+        said.append(
+            "one run of two snapshots: a fit finds no scatter that errors could be told by; it needs more snapshots or "
+            "runs, or does without error bars (--method self-test --regularization 0.01)"
+        )
+    elif runs < FEW_BLOCKS:
         trust = "too few to trust them" if runs * windows < FEW else "right if the motion forgets within a window"
         each = "each" if runs > 1 else "it"
         said.append(

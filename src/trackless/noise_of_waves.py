@@ -14,10 +14,16 @@ from trackless.observation import Observation
 from trackless.snapshots import Snapshots
 from trackless.waves import motion
 
+FEW_INTERVALS, MANY = 12, 500  # of all runs, and particles in a snapshot
+
 
 def seen_by_waves(snapshots: Snapshots, seen: Observation) -> bool:
-    """Whether sigma is told by density waves: where particles come and go, or are not where they seem."""
-    return not snapshots.constant_count or not seen.complete
+    """Whether sigma is told by density waves: where particles come and go, are off, or are seldom seen.
+
+    Energies of many particles that are seen a few times tell little: they are as few numbers as there are intervals.
+    """
+    seldom = snapshots.frames - snapshots.runs < FEW_INTERVALS and int(snapshots.counts_of(0).min()) >= MANY
+    return seldom or not snapshots.constant_count or not seen.complete
 
 
 def noise_of_waves(snapshots: Snapshots, seen: Observation, per_direction: bool = False, size: int = 0) -> NoiseLevel:
@@ -26,7 +32,9 @@ def noise_of_waves(snapshots: Snapshots, seen: Observation, per_direction: bool 
     ``size`` is the number of functions of the fit: errors of b know nothing of those of sigma.
     """
     if per_direction:
-        raise InputError("sigma='diagonal': not where particles come and go, or are seen with errors; give sigma")
+        raise InputError(
+            "sigma='diagonal': not where particles come and go, are seen with errors, or a few times only; give sigma"
+        )
     found = motion(snapshots, seen)
     route = Route(2 * found.diffusion, 2 * found.diffusion_error)
     sigma = float(np.sqrt(route.value)) if route.known else float(np.sqrt(2.0))

@@ -27,6 +27,7 @@ from trackless.exploration import Exploration
 from trackless.intensity import Sigma
 from trackless.magnitudes import check_magnitude
 from trackless.tables import Mask
+from trackless.wording import ordinal
 
 Array = NDArray[np.float64]
 RAMP = 0.25  # of the part of a window in which forces are known: there test functions rise to their full size
@@ -126,10 +127,11 @@ class Observation:
         ratio = 2 * self.position_error**2 / moved if moved > 0 else 0.0
         if ratio <= BLURRED:
             return ""
+        fewer = int(np.ceil(ratio / BLURRED))
         said = (
             f"ERRORS OF POSITIONS ARE LARGER THAN THE MOTION between snapshots ({np.sqrt(ratio):.2g} times): what they "
             "do to the forces can no longer be undone, and bands do not know it; use every "
-            f"{int(np.ceil(ratio / BLURRED))}th snapshot or fewer (every({int(np.ceil(ratio / BLURRED))}))"
+            f"{ordinal(fewer)} snapshot or fewer (every({fewer}))"
         )
         if ratio > HOPELESS:
             raise InputError(f"position_error: {said}")

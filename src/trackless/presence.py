@@ -11,6 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from trackless.basis import members_of
+from trackless.estimators.least_squares import ranges_by_kinds
+from trackless.evidence import log_bayes_factor, log_bayes_factor_of_all
+from trackless.intensity import Sigma
 from trackless.mixtures import Kinds, in_words, listed
 
 STRONG = 3.0  # log Bayes factor from which on a potential counts as seen, or as not needed (20 to 1)
@@ -67,6 +71,37 @@ def presence_of(role: int, kinds: Kinds, factor: float, resolved: bool = True) -
     """The same of V (role 0) or Phi (1), of some kinds."""
     name = ("external potential", "interaction")[role]
     return presence(f"{name} {('for', 'of')[role]} {in_words(kinds)}" if kinds else name, factor, resolved)
+
+
+def weighed(fitted: Any, resolved: bool) -> tuple[tuple[Any, Any], list[str]]:
+    """Log Bayes factors of V and Phi (by species a tuple of them) of a fit by evidence, and what they say in words."""
+    families = (fitted.external_basis_, fitted.interaction_basis_)
+    units, known = fitted._units(fitted.moments_), fitted.posterior_
+    if known is None:
+        return (None, None), []
+    factors: tuple[list[float], list[float]] = ([], [])
+    sentences = []
+    for member, seen in zip(members_of(families), ranges_by_kinds(families, fitted.explored_), strict=True):
+        natural = _natural(fitted.sigma_, seen)
+        factor = log_bayes_factor(units, families, known, member.role, member.kinds, natural)
+        factors[member.role].append(factor)
+        sentences.append(presence_of(member.role, member.kinds, factor, resolved))
+    every = factors[0] + factors[1]
+    if len(every) > 1 and max(every) < STRONG and log_bayes_factor_of_all(units, known) >= STRONG:
+        sentences.append(
+            "but there is a force: either potential can stand in for the other; leave one out if you know that it is "
+            "not there (external=None, interaction=None)"
+        )
+    by_species = [family is not None and family.species is not None for family in families]
+    found = [tuple(own) if several else (own or [None])[0] for own, several in zip(factors, by_species, strict=True)]
+    return (found[0], found[1]), sentences
+
+
+def _natural(sigma: Sigma, explored: Any) -> tuple[float, float] | None:
+    """The energy of the noise, sigma^2/2 (kT, in a fluid), and the distance over which a potential is explored."""
+    energy = 0.5 * float(np.mean(np.square(sigma)))
+    distance = float(np.mean(np.subtract(explored[1], explored[0]))) if explored is not None else 0.0
+    return (energy, distance) if energy > 0 and distance > 0 else None
 
 
 def factors_of(fitted: Any) -> Iterator[tuple[int, Kinds, float]]:

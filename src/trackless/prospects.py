@@ -99,7 +99,9 @@ def prospect(snapshots: Snapshots, explored: Exploration, measured: Spacing) -> 
     if watched == 0:
         return None
     error = np.sqrt(variance * PLACES / (2 * watched))
-    closest = float(distances.min())
+    closest = float(distances.min())  # of a sample of pairs: of many particles it hardly holds the closest ones
+    if measured.closest is not None:
+        closest = min(closest, measured.closest)
     beside = float((distances < 2 * closest).mean()) * all_pairs
     independent = sum(1 + duration * variance / closest**2 for duration in durations) if closest > 0 else 0.0
     missing = beside / (2**snapshots.dim - 1) * min(independent, snapshots.frames)

@@ -27,11 +27,14 @@ class Spacing(NamedTuple):
         step while that is small, and at most the distance between neighbours when it is not.
     neighbour : float or None
         Mean distance to the nearest other particle of the same snapshot.
+    closest : float or None
+        The smallest one.
     """
 
     step: float | None
     from_labels: bool
     neighbour: float | None
+    closest: float | None = None
 
     @property
     def ratio(self) -> float | None:
@@ -61,8 +64,9 @@ def spacing(snapshots: Snapshots) -> Spacing:
             else:
                 steps.append(_nearest(there, here, snapshots.box, 1))
     step = float(np.median(np.concatenate(steps))) if steps else None
-    neighbour = float(np.mean(np.concatenate(neighbours))) if neighbours else None
-    return Spacing(step, snapshots.labeled, neighbour)
+    nearest = np.concatenate(neighbours) if neighbours else None
+    neighbour, closest = (float(nearest.mean()), float(nearest.min())) if nearest is not None else (None, None)
+    return Spacing(step, snapshots.labeled, neighbour, closest)
 
 
 def _pairs(snapshots: Snapshots) -> Iterator[tuple[NDArray[Any], NDArray[Any] | None]]:

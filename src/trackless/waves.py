@@ -14,7 +14,6 @@ that are not seen again (s), by chance or because they have left. It is the quad
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -24,16 +23,17 @@ from scipy.optimize import least_squares
 
 from trackless._errors import InputError
 from trackless.exploration import explore
+from trackless.flicker import flicker
 from trackless.observation import EVERYTHING, Observation
+from trackless.position_errors import PositionErrors, long_waves
 from trackless.snapshots import Snapshots
 from trackless.spacing import spacing
+from trackless.wave_series import ALIKE, FEWEST_BLOCKS, stretches, waves_of
 
 Array = NDArray[np.float64]
 WAVES = 120
 LAGS = (1, 2, 3, 4, 6, 8)  # intervals
-MOST_PARTICLES = 100_000  # in the snapshots that are looked at
 SHORT = 12  # runs are so many times longer than the longest time that is looked at
-FEWEST_BLOCKS = 12  # of runs; below, stretches of time serve as blocks
 BLOCKS = 40
 EVENED = 31  # waves of about the same length whose scatter is taken to be the same
 DECAY = 1.2  # k^2 D tau of the shortest wave and the longest time
@@ -41,7 +41,6 @@ ROUNDS = 4
 SEEN = 3.0  # standard errors beyond which a drift counts as one
 FORGOTTEN = 0.02  # correlation of waves of neighbouring snapshots below which they have nothing in common
 SAME = 0.15  # relative change of the shortest wave that changes nothing
-ALIKE = 0.05  # times between snapshots that differ by less count as the same
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,18 +129,18 @@ def motion(snapshots: Snapshots, observation: Observation = EVERYTHING) -> Motio
     )
     if observation.window is not None:
         observation = observation.closed(explore(snapshots), snapshots.box)
-    sides = observation.bounds(snapshots.dim)
+    sides, offset_said = observation.bounds(snapshots.dim), observation.position_error**2
     several = observation.window is not None or not snapshots.constant_count
     # particles that move far are seen less at both times: of sin^2, chi(x) chi(x + d) falls like exp(-narrow d^2 / 2)
     narrow = 4 / 3 * (np.pi / np.diff(sides)[:, 0]) ** 2
     shortest = 2 * np.pi / (typical.neighbour or 4 * (typical.step or 1.0))  # as a wave number
-    found = waves = sums = None
+    found = waves = sums = shares = None
     for _ in range(ROUNDS):
         waves = _wave_numbers(snapshots, shortest)
         sums = _correlations(snapshots, waves, lags, gap, sides)
         if not _remembers(sums):
             raise not_again
-        found = _fitted(sums, waves, several, narrow, found)
+        found, shares = _fitted(sums, waves, several, narrow, found, offset_said)
         wanted = np.sqrt(DECAY / max(found.diffusion * sums.times[-1] + found.offset, 1e-300))
         if abs(np.log(wanted / shortest)) < SAME:
             break
@@ -149,16 +148,36 @@ def motion(snapshots: Snapshots, observation: Observation = EVERYTHING) -> Motio
     assert found is not None
     assert waves is not None
     assert sums is not None
-    found = _doubted(found, sums, waves)
-    if len(lags) < 2:
+    assert shares is not None
+    found = _doubted(found, sums, waves, shares)
+    if len(lags) > 1:
+        # a model that is right gives the same whichever times it is fitted to
+        late, _ = _fitted(sums.after(len(lags) // 2), waves, several, narrow, found, offset_said)
+        found = replace(
+            found,
+            diffusion_error=float(np.hypot(found.diffusion_error, late.diffusion - found.diffusion)),
+            drift_error=np.hypot(found.drift_error, late.drift - found.drift),
+        )
+    if observation.masked:  # of an edge, and of pairs that are taken for one, long waves know nothing
         return found
-    # a model that is right gives the same whichever times it is fitted to
-    late = _fitted(sums.after(len(lags) // 2), waves, several, narrow, found)
-    return replace(
-        found,
-        diffusion_error=float(np.hypot(found.diffusion_error, late.diffusion - found.diffusion)),
-        drift_error=np.hypot(found.drift_error, late.drift - found.drift),
-    )
+    seen = flicker(snapshots) if several and observation.detection == 1 else None
+    if seen is not None and not seen.by_chance:
+        return found
+    slow = long_waves(snapshots, observation.detection if seen is None else seen.seen)
+    return found if slow is None else _held_back(found, slow, several)
+
+
+def _held_back(found: Motion, slow: PositionErrors, several: bool) -> Motion:
+    """What short waves tell, doubted as forces hold particles back meanwhile; or what long waves know better."""
+    lost = -np.expm1(-slow.rate * found.lags[-1]) * found.diffusion
+    error = float(np.hypot(found.diffusion_error, lost))
+    if error <= slow.diffusion_error:
+        return replace(found, diffusion_error=error)
+    wrong = abs(slow.diffusion - found.diffusion) * float(found.lags[-1])
+    found = replace(found, diffusion=slow.diffusion, diffusion_error=slow.diffusion_error)
+    if several:  # they do not tell errors of positions from particles that are missed
+        return replace(found, offset_error=float(np.hypot(found.offset_error, wrong)))
+    return replace(found, offset=slow.variance, offset_error=slow.variance_error)
 
 
 def _remembers(sums: _Correlations) -> bool:
@@ -169,19 +188,18 @@ def _remembers(sums: _Correlations) -> bool:
     return bool(each.mean() > max(SEEN * each.std(ddof=1) / np.sqrt(len(each)), FORGOTTEN))
 
 
-def _doubted(found: Motion, sums: _Correlations, waves: Array) -> Motion:
+def _doubted(found: Motion, sums: _Correlations, waves: Array, shares: Array) -> Motion:
     """Errors that know that particles which avoid each other do not move freely.
 
     Waves of an ordered fluid, S(k) = |rho|^2 / W < 1, relax with D / S(k): how far that is from D is how wrong an
-    estimate may be that takes them for those of free particles. Neighbours that turn a particle back between two
-    snapshots also look like errors of positions.
+    estimate may be that takes them for those of free particles, by the share that each wave has in it. Neighbours that
+    turn a particle back between two snapshots also look like errors of positions.
     """
-    squares = (waves**2).sum(axis=1)
-    order = np.argsort(squares)
+    order = np.argsort((waves**2).sum(axis=1))
     by_block = uniform_filter1d((sums.power[:, 0] / np.maximum(sums.size[:, :1], 1e-300))[:, order], EVENED, axis=1)
     scatter = by_block.std(axis=0, ddof=1) / np.sqrt(len(by_block)) if len(by_block) > 1 else np.inf
     structure = np.maximum(by_block.mean(axis=0) + SEEN * scatter, 1e-3)
-    part = max(float((1 / structure - 1).max()), 0.0)
+    part = float(np.abs(shares[order]) @ np.maximum(1 / structure - 1, 0.0))
     return replace(
         found,
         diffusion_error=float(np.hypot(found.diffusion_error, part * found.diffusion)),
@@ -219,14 +237,14 @@ class _Correlations(NamedTuple):
 
 
 def _correlations(snapshots: Snapshots, waves: Array, lags: list[int], gap: float, sides: Array) -> _Correlations:
-    stretches = _stretches(snapshots, max(lags))
-    seen = [_waves_of(snapshots, *stretch, waves, sides) for stretch in stretches]
+    parts = stretches(snapshots, max(lags))
+    seen = [waves_of(snapshots, *part, waves, sides) for part in parts]
     if np.isfinite(sides).all():
         # the image of the window itself stands still while particles drift
         still = sum(rho.sum(axis=0) for rho, _ in seen) / sum(len(rho) for rho, _ in seen)
         seen = [(rho - still, own) for rho, own in seen]
     again, power, size = [], [], []
-    for (run, first, last), (rho, own) in zip(stretches, seen, strict=True):
+    for (run, first, last), (rho, own) in zip(parts, seen, strict=True):
         times = snapshots.times_of(run)[first : last + 1]
         block: list[list] = [[], [], []]
         for lag in lags:
@@ -253,43 +271,15 @@ def _together(sums: _Correlations) -> _Correlations:
     return _Correlations(again, power, size, sums.times)
 
 
-def _stretches(snapshots: Snapshots, longest: int) -> list[tuple[int, int, int]]:
-    """Runs, and first and last snapshots, that are looked at: whole runs, or parts of them if there are few."""
-    typical = max(1.0, float(np.mean([snapshots.counts_of(m).mean() for m in range(min(snapshots.runs, 20))])))
-    most = int(MOST_PARTICLES / typical)  # snapshots
-    found = []
-    runs = np.unique(np.linspace(0, snapshots.runs - 1, min(snapshots.runs, max(1, most // (longest + 1)))).astype(int))
-    for run in runs.tolist():
-        length = min(len(snapshots.times_of(run)), max(longest + 1, most // len(runs)))
-        parts = 1
-        if len(runs) < FEWEST_BLOCKS:
-            parts = int(np.clip(length // (2 * longest), 1, -(-2 * FEWEST_BLOCKS // len(runs))))
-        cuts = np.linspace(0, length, parts + 1).astype(int)
-        # a stretch goes on into the next one as far as correlations look back: no pair of snapshots is lost
-        found += [(run, int(a), min(int(b) + longest, length) - 1) for a, b in pairwise(cuts)]
-    return found
-
-
-def _waves_of(
-    snapshots: Snapshots, run: int, first: int, last: int, waves: Array, sides: Array
-) -> tuple[NDArray[np.complex128], Array]:
-    """rho (frames, waves) and W (frames,) of some snapshots of a run."""
-    counts = snapshots.counts_of(run)[first : last + 1]
-    points = np.asarray(snapshots.points_of(run, first, last), float)
-    chi = np.ones(len(points))
-    if np.isfinite(sides).all():
-        inside = np.clip((points - sides[:, 0]) / np.diff(sides)[:, 0], 0.0, 1.0)
-        chi = (np.sin(np.pi * inside) ** 2).prod(axis=1)
-    ends = np.cumsum(counts)
-    frames = [slice(end - n, end) for end, n in zip(ends.tolist(), counts.tolist(), strict=True)]
-    rho = np.array([chi[own] @ np.exp(1j * (points[own] @ waves.T)) for own in frames], dtype=np.complex128)
-    return rho, np.array([(chi[own] ** 2).sum() for own in frames])
-
-
-def _fitted(sums: _Correlations, waves: Array, several: bool, narrow: Array, start: Motion | None) -> Motion:
+def _fitted(
+    sums: _Correlations, waves: Array, several: bool, narrow: Array, start: Motion | None, offset_said: float
+) -> tuple[Motion, Array]:  # fmt: skip
     """Least squares for D, the offset, the drift and, where particles come and go, s of every lag.
 
-    ``narrow`` (dim,) is the inverse square of the distance after which the mask loses sight of a particle.
+    With the share (waves,) that each wave has in D: what it would move if D were twice as large for this wave alone.
+
+    ``narrow`` (dim,) is the inverse square of the distance after which the mask loses sight of a particle. One time
+    alone tells no offset: then it is as was said.
     """
     times, squares = sums.times, (waves**2).sum(axis=1)
     total = sums.size.sum(axis=0)[:, None]
@@ -299,7 +289,7 @@ def _fitted(sums: _Correlations, waves: Array, several: bool, narrow: Array, sta
 
     def split(p: Array) -> tuple[float, float, Array, Array]:
         kept = np.exp(-np.abs(p[2 + dim :])) if several else np.ones(count)
-        return p[0], p[1] if with_offset else 0.0, p[2 : 2 + dim], kept
+        return p[0], p[1] if with_offset else offset_said, p[2 : 2 + dim], kept
 
     def residual(p: Array, power: Array, again: NDArray[np.complex128], part: Array | float = 1.0) -> Array:
         """(lags, waves, 2): real and imaginary, weighted; ``part`` of the whole (lags, 1) is what the data are."""
@@ -339,6 +329,8 @@ def _fitted(sums: _Correlations, waves: Array, several: bool, narrow: Array, sta
     centred = influence - influence.mean(axis=0)
     error = np.sqrt((centred**2).sum(axis=0) * blocks / max(blocks - 1, 1)) if blocks > 1 else np.full(len(p), np.inf)
     diffusion, offset, drift, kept = split(p)
-    return Motion(
+    shares = (gain[0] * jacobian[:, 0]).reshape(count, len(waves), 2).sum(axis=(0, 2))
+    found = Motion(
         float(diffusion), float(error[0]), drift, error[2 : 2 + dim], float(offset), float(error[1]), kept, times,
     )  # fmt: skip
+    return found, shares

@@ -29,3 +29,15 @@ def rounded(value: float, digits: int = 3) -> str:
     places = digits - 1 - floor(log10(abs(value)))
     whole = round(value, places)
     return f"{whole:,.0f}" if places <= 0 else f"{whole:.{digits}g}"
+
+
+def ordinal(number: int) -> str:
+    """A place in a row.
+
+    Examples
+    --------
+    >>> [ordinal(n) for n in (1, 2, 3, 4, 11, 22)]
+    ['1st', '2nd', '3rd', '4th', '11th', '22nd']
+    """
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th") if number % 100 not in (11, 12, 13) else "th"
+    return f"{number}{ending}"

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import trackless as tl
+from trackless.shapes import Exponential, ShiftedForce
+from trackless.waves import Motion, _Correlations, _doubted
 
 DIFFUSION, INTERVAL = 0.5, 0.02
 DRIFT = np.array([1.5, -0.5])
@@ -127,3 +129,48 @@ def test_particles_that_avoid_each_other_do_not_tell_of_diffusion():
     found = tl.motion(tl.Snapshots(np.stack(frames, axis=1), dt=0.01, box=12.0))
     assert abs(found.diffusion - 0.5) < 2 * found.diffusion_error
     assert found.position_error is None
+
+
+def doubts(structure, reach=1.0):
+    """Errors of D where a share ``reach`` of the longest waves has this S(k)."""
+    squares = np.linspace(0.1, 1.0, 120)
+    waves = np.sqrt(squares)[:, None] * np.ones((120, 1))
+    # D is told by short waves: the longest tenth has a share of 1 % in it
+    shares = np.where(np.arange(120) < 12, 0.01 / 12, 0.99 / 108)
+    power = np.where(np.arange(120) < 120 * reach, structure, 1.0) * np.ones((20, 1, 120))
+    sums = _Correlations(power.astype(complex), power, np.ones((20, 1)), np.array([0.01]))
+    found = Motion(0.5, 0.01, np.zeros(1), np.zeros(1), 0.0, 1e-5, np.ones(1), np.array([0.01]))
+    return _doubted(found, sums, waves, shares)
+
+
+def test_doubtful_waves_count_by_their_share_in_the_result():
+    assert doubts(1.0).diffusion_error == pytest.approx(0.01)
+    assert doubts(0.5, reach=0.05).diffusion_error < 0.03  # and all would double D
+    assert doubts(0.2).diffusion_error > 4 * 0.5  # a fluid whose particles avoid each other
+    assert doubts(0.2).offset_error > 4 * 0.5 * 0.01
+
+
+@pytest.mark.parametrize("keep", [0.98, 0.9])
+def test_a_little_flicker_leaves_sigma_known(keep):
+    """Also in a trap, where short waves take D for a third less than it is."""
+    for seed in range(2):
+        data = tl.simulate(tl.models.reference(), runs=60, step=1e-3, seed=seed)
+        seen = tl.Snapshots(thinned(data.positions, keep, seed), [data.times] * data.runs)
+        for said in (tl.Observation(detection=keep), tl.Observation()):
+            found = tl.motion(seen, said)
+            assert in_errors(found, 0.5) < 3
+            assert found.diffusion_error < 0.2 * 0.5
+            assert found.position_error is None
+
+
+def test_a_fluid_that_flickers_does_not_tell_of_diffusion():
+    """Morse particles pushed close: waves say 0.2 for 1, and say that they do not know."""
+    walls = [ShiftedForce(Exponential(rate, 1.0), 3.0) for rate in (4.0, 2.0)]
+    morse = tl.Model("Morse", None, tl.RadialFunctions(walls), (3.0, -6.0), sigma=np.sqrt(2.0))
+    settings = {"step": 1e-3, "initial": "lattice", "box": 14.0, "coupling": "sum", "accurate": True}
+    data = tl.simulate(morse, particles=200, runs=4, duration=1.0, observe_every=0.01, **settings)
+    seen = tl.Snapshots(thinned(data.positions, 0.9), [data.times] * data.runs, box=14.0)
+    found = tl.motion(seen, tl.Observation(detection=0.9))
+    assert found.diffusion < 0.5
+    assert found.diffusion_error > 0.5 * found.diffusion
+    assert in_errors(found, 1.0) < 3

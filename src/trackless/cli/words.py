@@ -20,12 +20,15 @@ def as_typed(text: str) -> str:
     'give the time of a step (--dt), use --coupling sum or leave V out (--external none)'
     >>> as_typed("cutoff: expected a distance above exclude_below, got 0.1")
     '--cutoff: expected a distance above --exclude-below, got 0.1'
+    >>> as_typed("use every third snapshot (every(3))")
+    'use every third snapshot (--every 3)'
     >>> as_typed("validate: the fit is of the species a, b, the data have none")
     'validate: the fit is of the species a, b, the data have none'
     """
     names = "|".join(map(re.escape, _options()))
     # "validate: ..." is said by what was called, not of the option --validate of another command
     text = re.sub(rf"^({names})(?=: | \()", lambda f: f[1] if f[1] in _commands() else _options()[f[1]], text)
+    text = re.sub(r"(?<![\w.])every\((\d+)\)", r"--every \1", text)
     parts = re.split(r"(tl\.\w+\([^)]*\))", text)  # a call stays as it is
     parts[::2] = [re.sub(rf"(?<![\w./-])(?P<name>{names})={_VALUE}", _option, part) for part in parts[::2]]
     joined = "|".join(name for name in _options() if "_" in name)  # no word of a sentence

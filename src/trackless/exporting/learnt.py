@@ -18,8 +18,10 @@ from trackless.exporting.scales import Scaled, Scales, numbers, scales_of
 from trackless.identifiability import NOWHERE
 from trackless.magnitudes import check_magnitude
 from trackless.mixtures import Kinds, LearntPotential, learnt_potentials, name_of
+from trackless.position_errors import OFF
 from trackless.potentials import Array, Potential, RadialPotential
 from trackless.presence import STRONG, factors_of, leans_towards, presence_of
+from trackless.unsaid import FLICKER
 
 CORES = ("safe", "linear")
 LEVEL = 0.95  # of the bands
@@ -201,7 +203,11 @@ def _warnings(fitted: Any) -> Iterable[str]:
             f"WARNING: sigma is not known, {numbers(fitted.sigma_)} is a placeholder: potentials are in units of kT "
             "(energies over kT are right, times and friction are not)"
         )
-    test = getattr(getattr(fitted, "findings_", None), "residual_test", None)
+    findings = getattr(fitted, "findings_", None)
+    for sentence in getattr(findings, "sentences", ()):
+        if sentence.startswith((OFF, FLICKER)):
+            yield f"WARNING: {sentence}"
+    test = getattr(findings, "residual_test", None)
     if test is not None and not test.passed:
         yield f"WARNING: the fit failed its residual test, what is exported may be wrong: {test.sentence}"
     for role, kinds, factor in factors_of(fitted):

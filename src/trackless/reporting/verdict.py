@@ -15,9 +15,11 @@ from trackless.identifiability import NOWHERE, OPPOSED, Identifiability
 from trackless.intensity import is_unknown
 from trackless.mixtures import Kinds, in_words, listed
 from trackless.noise import DISAGREE
+from trackless.position_errors import OFF
 from trackless.presence import STRONG, factors_of, leans_towards, presence
 from trackless.reporting.reach import Outside
 from trackless.snapshots import Snapshots
+from trackless.unsaid import FLICKER
 from trackless.validation import FAILED
 
 FEW_PARTS = 8  # independent parts of the data, below which error bars are rough
@@ -74,6 +76,7 @@ def verdict(
     warnings = [
         *_of_reach(beyond),  # first, because it may be why all else fails
         *_of_test(test, validation),
+        *_of_instrument(fitted),
         *_of_noise(fitted),
         *_of_times(fitted),
         *_of_fit(fitted),
@@ -123,6 +126,18 @@ def _of_test(test: ResidualTest | None, validation: Any) -> Iterator[Warned]:
     if validation is not None and validation.passed is False:
         failed = [one for one in validation.sentences if one.startswith(FAILED)] or list(validation.sentences)
         yield Warned("What the fitted model predicts is not what was seen.", "; ".join(failed))
+
+
+def _of_instrument(fitted: Any) -> Iterator[Warned]:
+    """What the data show of how particles were seen, but was not said."""
+    headlines = {
+        OFF: "Positions seem to be off, which the fit takes for motion.",
+        FLICKER: "Particles come and go, which the fit does not know of.",
+    }
+    for sentence in getattr(getattr(fitted, "findings_", None), "sentences", ()):
+        for start, headline in headlines.items():
+            if sentence.startswith(start):
+                yield Warned(headline, sentence)
 
 
 def _of_noise(fitted: Any) -> Iterator[Warned]:
