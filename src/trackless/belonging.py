@@ -6,9 +6,9 @@ from typing import Any
 
 from trackless._errors import InputError
 from trackless.mixtures import listed
-from trackless.passing import surveyed
 from trackless.snapshots import Snapshots
 from trackless.space import Box
+from trackless.survey import surveyed
 from trackless.wording import plural
 
 UNKNOWN = object()  # of fits that were saved before boxes were

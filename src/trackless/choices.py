@@ -15,10 +15,10 @@ from trackless.by_species import BySpecies, as_basis
 from trackless.exploration import Exploration, explore
 from trackless.mixtures import Kinds, name_of
 from trackless.observation import Observation
-from trackless.passing import means_of_runs, surveyed
 from trackless.radial_splines import RadialSplines
 from trackless.snapshots import Snapshots
 from trackless.space import Box, half_box
+from trackless.survey import means_of_runs, surveyed
 from trackless.tensor_splines import TensorSplines
 
 Wanted = Basis | Mapping[Any, Basis] | Literal["auto", "radial", "free"] | None

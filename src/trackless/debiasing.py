@@ -29,11 +29,11 @@ from trackless.accumulation import accumulate
 from trackless.basis import Basis
 from trackless.intensity import Sigma
 from trackless.moments import MAX_BLOCKS, Moments
-from trackless.passing import surveyed
 from trackless.potentials import Potential, RadialPotential
 from trackless.residuals import Units
 from trackless.simulation import simulate
 from trackless.snapshots import Snapshots
+from trackless.survey import surveyed
 
 Array = NDArray[np.float64]
 ROUNDS = 12

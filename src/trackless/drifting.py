@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from scipy.stats import t
 
 from trackless.mixtures import listed
-from trackless.passing import PART
 from trackless.pieces import usual_length
 from trackless.potentials import RadialPotential
 from trackless.snapshots import Snapshots
+from trackless.survey import PART
 from trackless.wording import rounded
 
 Array = NDArray[np.float64]

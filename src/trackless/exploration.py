@@ -16,9 +16,9 @@ from scipy.spatial import KDTree
 from trackless._errors import InputError
 from trackless.magnitudes import check_magnitude
 from trackless.mixtures import Kinds
-from trackless.passing import frames_at, surveyed
 from trackless.snapshots import Snapshots
 from trackless.space import displacement, wrap
+from trackless.survey import frames_at, surveyed
 
 Array = NDArray[np.float64]
 SAMPLE_PAIRS = 1_000_000

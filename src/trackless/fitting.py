@@ -24,7 +24,7 @@ from trackless.estimators.self_test import SelfTest
 from trackless.exploration import coincidence, explore
 from trackless.goodness import ResidualTest
 from trackless.intensity import Sigma, check_setting, is_unknown
-from trackless.likeness import unlike
+from trackless.likeness import check_repeated, unlike
 from trackless.losses import losses
 from trackless.mixtures import one_of
 from trackless.noise_of_waves import guessed_sigma
@@ -184,6 +184,7 @@ def _fitted(
     coupling, meant = chosen_coupling(snapshots, coupling)
     check_snapshots(snapshots, coupling, interaction is not None)
     fingerprint = snapshots.fingerprint()
+    check_repeated(snapshots)
     gaps = snapshots.gaps(max_gap)
     snapshots = snapshots.without_gaps(max_gap)
     if snapshots.runs * usual_windows(snapshots) < FEWEST_PARTS:

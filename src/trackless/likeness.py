@@ -1,11 +1,13 @@
-"""Runs that can hardly be in the same units: files of different origin, put together by mistake."""
+"""Runs put together by mistake: hardly in the same units, or the same one twice."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from trackless._errors import InputError
 from trackless.exploration import explore
 from trackless.snapshots import Snapshots
+from trackless.survey import surveyed
 
 FAR = 50.0  # times as large: more than runs of one experiment differ, less than from seconds to milliseconds
 LOOKED_AT, FRAMES = 200, 8  # runs, and frames of each
@@ -45,4 +47,40 @@ def unlike(snapshots: Snapshots) -> str:
     return (
         f"RUNS ARE HARDLY IN THE SAME UNITS: their {', their '.join(said)}; all are fitted as if "
         "times and positions meant the same in each: convert them, or fit them apart"
+    )
+
+
+def check_repeated(snapshots: Snapshots) -> None:
+    """Refuse data in which a run is there twice: noise is what runs do not have in common, and copies have none.
+
+    Examples
+    --------
+    >>> import trackless as tl
+    >>> data = tl.simulate(tl.models.reference(), runs=3, duration=0.1, step=1e-2, observe_every=1e-2)
+    >>> check_repeated(data)
+    >>> check_repeated(tl.Snapshots(data.positions[[0, 1, 2, 1]], data.times))
+    Traceback (most recent call last):
+    ...
+    trackless._errors.InputError: run 3 is run 1 again, snapshot by snapshot; errors would seem smaller than they ...
+    """
+    sums = surveyed(snapshots).sums.reshape(snapshots.runs, -1)
+    _, first, which = np.unique(sums, axis=0, return_index=True, return_inverse=True)
+    copies = [(k, int(first[group])) for k, group in enumerate(which.ravel()) if first[group] != k]
+    copies = [(later, earlier) for later, earlier in copies if _same(snapshots, earlier, later)]
+    if copies:
+        (later, earlier), others = copies[0], len(copies) - 1
+        more = f" (and {others} more {'runs are' if others > 1 else 'run is'} there twice)" if others else ""
+        raise InputError(
+            f"run {later} is run {earlier} again, snapshot by snapshot{more}; errors would seem smaller than they are: "
+            "leave copies out (is a file there twice?)"
+        )
+
+
+def _same(snapshots: Snapshots, first: int, second: int) -> bool:
+    """Whether two runs hold the same positions, in the same order, and more than one snapshot with a particle."""
+    counts = snapshots.counts_of(first)
+    return (
+        np.array_equal(counts, snapshots.counts_of(second))
+        and np.count_nonzero(counts) > 1
+        and all(np.array_equal(snapshots.frame(first, k), snapshots.frame(second, k)) for k in range(len(counts)))
     )

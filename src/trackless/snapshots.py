@@ -359,7 +359,7 @@ class Snapshots:
 
     def check_finite(self) -> None:
         """Raise an error that names run, frame and particle if a position is NaN or infinite."""
-        from trackless.passing import check_finite  # which knows Snapshots
+        from trackless.survey import check_finite  # which knows Snapshots
 
         check_finite(self)
 

@@ -23,7 +23,7 @@ from fuzz_limits import Broken, limited, open_files
 import trackless as tl
 from trackless import _progress, pieces
 from trackless.files import checkpoints
-from trackless.passing import check_finite
+from trackless.survey import check_finite
 
 SECONDS = 20.0  # that one file may take; none is larger than some kilobytes
 ENDINGS = (

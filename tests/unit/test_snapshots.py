@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import trackless as tl
-from trackless.passing import check_finite
+from trackless.survey import check_finite
 
 POSITIONS = np.random.default_rng(0).standard_normal((4, 6, 3, 2))
 TIMES = np.array([0.0, 0.1, 0.2, 0.4, 0.5, 0.7])

@@ -10,8 +10,8 @@ import trackless as tl
 from trackless import _memory, stored
 from trackless._shelf import Shelf, shelf
 from trackless.exploration import explore
-from trackless.passing import means_of_runs, parts
 from trackless.stored import StoredArray
+from trackless.survey import means_of_runs, parts
 
 RUNS, TIMES, PARTICLES, DIM = 23, 31, 5, 2
 POSITIONS = np.random.default_rng(0).normal(size=(RUNS, TIMES, PARTICLES, DIM))

@@ -7,8 +7,8 @@ import pytest
 
 import trackless as tl
 from trackless.belonging import SHARED, known_again, mismatches
-from trackless.passing import surveyed
 from trackless.plots import validation_figure
+from trackless.survey import surveyed
 
 MODEL = tl.models.reference()
 DATA = tl.simulate(MODEL, runs=60, step=1e-3, seed=1)

@@ -16,8 +16,8 @@ from trackless.exploration import Exploration, explore
 from trackless.mixtures import name_of
 from trackless.moments import Moments
 from trackless.noise import slope_in_variance
-from trackless.passing import surveyed
 from trackless.snapshots import Snapshots
+from trackless.survey import surveyed
 
 if TYPE_CHECKING:
     from trackless.estimators.self_test import SelfTest

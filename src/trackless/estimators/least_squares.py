@@ -23,11 +23,11 @@ from trackless.identifiability import Identifiability, identifiability
 from trackless.intensity import Sigma
 from trackless.mixtures import Kinds, joined
 from trackless.moments import Moments, NormalEquations
-from trackless.passing import surveyed
 from trackless.potentials import Potential, RadialPotential
 from trackless.residuals import Units
 from trackless.snapshots import Snapshots
 from trackless.solvers import Solution, check_reached, check_strength, condition_numbers, cross_validated, lcurve, ridge
+from trackless.survey import surveyed
 from trackless.uncertainty import Uncertainty, bootstrap, sandwich, with_uncertainty
 
 Array = NDArray[np.float64]

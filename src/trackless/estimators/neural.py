@@ -17,10 +17,10 @@ from trackless.exploration import explore
 from trackless.intensity import single_sigma
 from trackless.moments import Moments, rule_index
 from trackless.networks import Network, Perceptron, RadialNetwork, check_activation
-from trackless.passing import surveyed
 from trackless.potentials import Potential, PotentialSum, RadialSum
 from trackless.radial_splines import RadialSplines
 from trackless.snapshots import Snapshots
+from trackless.survey import surveyed
 from trackless.tensor_splines import TensorSplines
 from trackless.uncertainty import Uncertainty, with_uncertainty
 

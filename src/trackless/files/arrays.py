@@ -28,9 +28,9 @@ from trackless._errors import InputError, TimeStepNeeded
 from trackless.files.clock import check_time_step
 from trackless.files.source import listed
 from trackless.files.sources import FileArray
-from trackless.passing import parts
 from trackless.snapshots import Snapshots
 from trackless.stored import RowFrames, StoredArray, StoredRun
+from trackless.survey import parts
 
 VERSION = 2  # 2: species
 NAMES = (

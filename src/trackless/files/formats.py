@@ -24,8 +24,8 @@ from trackless.files.joined import Reading, joined, left_in_file, one_kind_is_no
 from trackless.files.rows import ROUNDING, Table, check_inside, grouped
 from trackless.files.source import PICKLE
 from trackless.files.sources import stays_in_file
-from trackless.passing import parts, surveyed
 from trackless.snapshots import Snapshots
+from trackless.survey import parts, surveyed
 
 
 @dataclass(frozen=True)

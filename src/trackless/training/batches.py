@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from trackless._errors import InputError
 from trackless.networks import Perceptron
-from trackless.passing import frames_at
 from trackless.quadrature import weights
 from trackless.snapshots import Snapshots
+from trackless.survey import frames_at
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
