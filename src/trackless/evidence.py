@@ -228,7 +228,14 @@ class _Problem:
     ) -> None:  # fmt: skip
         self.noise, self.heard = noise, heard
         self.slices, self.priors = [part for part, _ in priors], [prior for _, prior in priors]
-        self.root: Array = np.asarray(np.linalg.cholesky(noise[np.ix_(heard, heard)]), float)
+        try:
+            self.root: Array = np.asarray(np.linalg.cholesky(noise[np.ix_(heard, heard)]), float)
+        except LinAlgError:
+            raise InputError(
+                "the noise of the equations is not to be had from the scatter of these data: some forces are many "
+                "orders larger than others; are particles all but in the same place? Look at the data with tl.inspect "
+                "(trackless inspect), or leave close pairs out with exclude_below= (--exclude-below)"
+            ) from None
         # equations of unit noise
         self.equations: Array = solve_triangular(self.root, matrix[heard], lower=True)
         self.right: Array = solve_triangular(self.root, vector[heard], lower=True)

@@ -58,7 +58,7 @@ def check_repeated(snapshots: Snapshots) -> None:
     >>> import trackless as tl
     >>> data = tl.simulate(tl.models.reference(), runs=3, duration=0.1, step=1e-2, observe_every=1e-2)
     >>> check_repeated(data)
-    >>> check_repeated(tl.Snapshots(data.positions[[0, 1, 2, 1]], data.times))
+    >>> check_repeated(tl.Snapshots(data.positions[[0, 1, 2, 1]], data.times))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
     trackless._errors.InputError: run 3 is run 1 again, snapshot by snapshot; errors would seem smaller than they ...

@@ -6,6 +6,7 @@ done again; nothing is ever added twice, because sums are joined by the one task
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from trackless._errors import InputError
 from trackless.passes import TOGETHER, helped_by
 
 PATIENCE = "10 s"  # for a scheduler to answer
+ADDRESS = re.compile(r"((tcp|tls|ucx|ws|wss)://)?(\[[0-9a-fA-F:.%]+\]|[^\s:/\[\]]+):\d{1,5}|inproc://\S+")
 AHEAD = 2  # parts handed out for every thread of the cluster, so that none waits for the next
 
 
@@ -53,6 +55,21 @@ def using(
         yield
     if keeper is not None:
         keeper.remove()
+
+
+def check_address(address: str) -> None:
+    """Refuse what cannot be the address of a scheduler, before it is waited for.
+
+    Examples
+    --------
+    >>> check_address("tcp://localhost:8786")
+    >>> check_address("nonsense")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    trackless._errors.InputError: client: expected the address of a dask scheduler such as tcp://HOST:8786, got ...
+    """
+    if not ADDRESS.fullmatch(address):
+        raise InputError(f"client: expected the address of a dask scheduler such as tcp://HOST:8786, got {address!r}")
 
 
 @contextmanager

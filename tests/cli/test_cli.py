@@ -36,6 +36,14 @@ def test_help_is_whole(tmp_path, command):
     assert flags == []
 
 
+@pytest.mark.parametrize("address", ["nonsense", "", "http://localhost:99", "tcp://localhost"])
+def test_what_is_no_address_of_a_cluster_is_wrong_usage(tmp_path, address):
+    result = trackless("simulate", "reference", "-o", "x.npz", "--runs", 2, "--dask", address, cwd=tmp_path)
+    assert result.returncode == 2
+    assert "error: --dask: expected the address of a dask scheduler such as tcp://HOST:8786" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
 def test_version(tmp_path):
     assert tl.__version__ in trackless("--version", cwd=tmp_path).stdout
 

@@ -216,6 +216,14 @@ def test_potentials_of_a_size_vary_by_it(family):
     assert 0.1 < spread / 0.5 < 1.5
 
 
+def test_particles_all_but_in_the_same_place_are_no_traceback():
+    data = tl.simulate(MODEL, runs=30, step=1e-3, duration=0.2, seed=3)
+    close = data.positions.copy()
+    close[:, :, 1] = close[:, :, 0] + 1e-13
+    with pytest.raises(tl.InputError, match=r"many orders larger than others; are particles all but in the same place"):
+        tl.fit(tl.Snapshots(close, data.times), sigma=1.0)
+
+
 def test_systematic_errors_count_where_they_are_more_than_chance():
     generator = np.random.default_rng(0)
     noise, heard = np.diag([1.0, 4.0, 1.0]), np.array([True, True, False])

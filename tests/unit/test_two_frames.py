@@ -5,7 +5,7 @@ import pytest
 from typer.testing import CliRunner
 
 import trackless as tl
-from trackless.cli import app
+from trackless.cli.commands import app
 
 SIDE, PARTICLES = 60.0, 4000
 

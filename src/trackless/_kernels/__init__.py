@@ -7,5 +7,43 @@ worked on together, one function at a time, so that loops vectorise. The plain N
 tests/unit/twins.py.
 """
 
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+import numba
+
+from trackless._errors import InputError
+
+
+def _probe() -> None:
+    """A function in this folder."""
+
+
+def _keep_compiled_kernels() -> None:
+    """Find numba a folder for compiled kernels where neither this one nor the home folder may be written."""
+    try:
+        numba.njit(cache=True)(_probe)
+        return
+    except RuntimeError:
+        pass  # it refuses to compile anything then
+    folder = Path(tempfile.gettempdir()) / f"trackless-kernels-{os.getuid() if hasattr(os, 'getuid') else 0}"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+        ours = stat.S_ISDIR(found.st_mode) and (not hasattr(os, "getuid") or found.st_uid == os.getuid())
+        if not ours or found.st_mode & 0o022:  # whoever can write there could make us run anything
+            folder = Path(tempfile.mkdtemp(prefix="trackless-kernels-"))
+    except OSError as error:
+        raise InputError(
+            "compiled kernels cannot be kept anywhere: neither the folder of the package, nor the home folder, nor "
+            f"{folder.parent} may be written; set NUMBA_CACHE_DIR to a folder that may"
+        ) from error
+    numba.config.CACHE_DIR = str(folder)
+
+
+_keep_compiled_kernels()
+
 # Reassociation and fused multiply-add let loops vectorise; NaN and infinity keep their meaning.
 FAST = {"reassoc", "contract", "arcp", "nsz"}

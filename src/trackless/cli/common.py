@@ -73,7 +73,7 @@ Dask = Annotated[
     str | None,
     typer.Option(
         help="Let a dask cluster do the work: where its scheduler is, such as tcp://HOST:8786.", metavar="ADDRESS",
-        show_default=False,
+        show_default=False, callback=lambda address: _scheduler(address),
     ),
 ]  # fmt: skip
 CheckpointFolder = Annotated[
@@ -142,6 +142,16 @@ def without_files() -> Iterator[None]:
         yield
     except InputError as error:
         raise UsageError(str(error)) from None
+
+
+def _scheduler(address: str | None) -> str | None:
+    """An address that may be one, or none."""
+    if address is not None:
+        from trackless.scale import check_address
+
+        with without_files():
+            check_address(address)
+    return address
 
 
 def positive(**numbers: float | None) -> None:

@@ -41,7 +41,7 @@ def as_typed(text: str) -> str:
 @cache
 def _commands() -> frozenset[str]:
     """Names of commands, which are those of functions in Python."""
-    from trackless.cli import app
+    from trackless.cli.commands import app
 
     return frozenset(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
 
@@ -49,7 +49,7 @@ def _commands() -> frozenset[str]:
 @cache
 def _options() -> dict[str, str]:
     """Name of an argument in Python -> the option of whatever command has it."""
-    from trackless.cli import app
+    from trackless.cli.commands import app
 
     commands = typer.main.get_command(app).commands.values()  # type: ignore[attr-defined]
     every = [option for command in commands for parameter in command.params for option in parameter.opts]
