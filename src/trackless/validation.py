@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import clone
 
 from trackless._errors import InputError
+from trackless.agreement import Agreement, agreement
 from trackless.alternatives import ADDED, ERRORS, FIT, NO_FORCE, WITHOUT, alternatives
 from trackless.belonging import SHARED, check_belongs, known_again, mismatches
 from trackless.comparison import Comparison
@@ -21,6 +22,7 @@ from trackless.estimators.self_test import SelfTest
 from trackless.futures import NO_SIGMA
 from trackless.goodness import ResidualTest
 from trackless.magnitudes import check_whole
+from trackless.noise import DISAGREE
 from trackless.pieces import usual_length
 from trackless.prediction import FEWEST, REPLICATES, Prediction, predict
 from trackless.snapshots import Snapshots
@@ -61,6 +63,10 @@ class Validation:
         What :func:`trackless.fit` found on the data that the fit was made from.
     sigma_known : bool
         Whether sigma is more than a placeholder, in the fit and in what was fitted again.
+    agreement : Agreement or None
+        Of the fit with what its own data make of it, where these are its own.
+    sigma_doubted : str
+        What the fit says where two ways to find its sigma disagree.
     """
 
     comparison: Comparison | None
@@ -69,6 +75,8 @@ class Validation:
     sentences: tuple[str, ...]
     own_test: ResidualTest | None = None
     sigma_known: bool = True
+    agreement: Agreement | None = None
+    sigma_doubted: str = ""
 
     @property
     def passed(self) -> bool | None:
@@ -77,8 +85,10 @@ class Validation:
         Whether potentials are needed, and whether energies balance, is right or wrong whatever sigma is. That particles
         move as the fit says must have been asked by their fluctuations, or by prediction.
         """
-        tests = [test.passed for test in (self.own_test, self.residual_test, self.predictive) if test is not None]
-        if not all(tests) or self.better_without or self.better_with or self.worse_than_nothing:
+        tests = (self.own_test, self.agreement, self.residual_test, self.predictive)
+        if not all(test.passed for test in tests if test is not None) or self.sigma_doubted:
+            return False
+        if self.better_without or self.better_with or self.worse_than_nothing:
             return False
         if self.comparison is not None and HELD_OUT_LOSS not in self.asked:
             return None  # wide bands predict everything
@@ -180,16 +190,19 @@ def validate(
     if part > 0:
         rest, test, said = _held_out(snapshots, part)
         said += "; these data share snapshots with those of the fit" if seen == SHARED else ""
-        tested, seen = _unfitted(fitted).fit(rest), False
+        tested, unseen = _unfitted(fitted).fit(rest), False
     else:
-        tested, test, said = fitted, snapshots, AS_IT_IS[seen]
+        tested, test, said, unseen = fitted, snapshots, AS_IT_IS[seen], seen
     sentences = [said, *mismatches(fitted, snapshots)]
-    own = _own_test(fitted, sentences)
+    agreed = agreement(fitted, tested, snapshots) if seen else None  # the fit itself, not one with its settings
+    sentences += [agreed.sentence] if agreed is not None and agreed.sentence else []
+    own, seen = _own_test(fitted, sentences), unseen
+    doubted = _sigma_doubted(fitted, sentences)
     comparison = alternatives(fitted, snapshots, tested is fitted and not seen, sentences)
     residual = _residuals(tested, test, seen, sentences)
     known = _sigma_known(fitted) and _sigma_known(tested)
     predictive = _predicted(fitted, tested, test, replicates, seed, sentences)
-    found = Validation(comparison, residual, predictive, tuple(sentences), own, known)
+    found = Validation(comparison, residual, predictive, tuple(sentences), own, known, agreed, doubted)
     if found.passed is not None:
         return found
     first = f"{TOO_LITTLE} ({found.summary})" if found.asked else UNASKED
@@ -203,6 +216,15 @@ def _own_test(fitted: Any, sentences: list[str]) -> ResidualTest | None:
         why = own.sentence.replace("THE MODEL DOES NOT FIT ", "")
         sentences.append(f"THE FIT FAILED ITS RESIDUAL TEST on the data that it was made from {why}")
     return own
+
+
+def _sigma_doubted(fitted: Any, sentences: list[str]) -> str:
+    """What a fit says of a sigma that was found in two ways which disagree; said, because it still counts."""
+    noise = getattr(fitted, "noise_", None)
+    if noise is None or not noise.known or not noise.p_value < DISAGREE:
+        return ""
+    sentences.append(f"THE TWO WAYS TO FIND SIGMA DISAGREE on the data that the fit was made from: {noise.sentence}")
+    return noise.sentence
 
 
 def _sigma_known(fitted: Any) -> bool:
