@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import f, norm
 
+from trackless.belonging import time_factor
 from trackless.estimators.least_squares import LeastSquares
 from trackless.intensity import is_unknown
 from trackless.snapshots import Snapshots
@@ -37,11 +38,14 @@ class Agreement(NamedTuple):
         Of the forces of the fit to those of these data.
     sigmas : tuple of three arrays, or None
         sigma of the fit, of these data, and the error of the difference; None where that is not known.
+    slower : float
+        How many times as far apart in time frames are that the fit knows again.
     """
 
     p_value: float
     ratio: float
     sigmas: tuple[Array, Array, Array] | None
+    slower: float = 1.0
 
     @property
     def sigma_agrees(self) -> bool:
@@ -55,11 +59,11 @@ class Agreement(NamedTuple):
     @property
     def passed(self) -> bool:
         """Whether the fit may be that of these data."""
-        return self.p_value >= LEVEL and self.sigma_agrees
+        return self.p_value >= LEVEL and self.sigma_agrees and self.slower == 1.0
 
     @property
     def sentence(self) -> str:
-        """What speaks against it, in words; empty where nothing does."""
+        """What speaks against it, in words, but for times (:func:`trackless.belonging.mismatches`); or empty."""
         reasons = []
         if self.p_value < LEVEL:
             reasons.append(
@@ -96,7 +100,7 @@ def agreement(fitted: Any, again: Any, snapshots: Snapshots) -> Agreement:
     >>> found.passed, round(found.ratio, 3)
     (False, 2.0)
     """
-    return Agreement(*_of_coefficients(fitted, snapshots), _sigmas(fitted, again))
+    return Agreement(*_of_coefficients(fitted, snapshots), _sigmas(fitted, again), time_factor(fitted, snapshots))
 
 
 def _of_coefficients(fitted: Any, snapshots: Snapshots) -> tuple[float, float]:

@@ -55,7 +55,7 @@ class Comparison:
     scores: tuple[float, ...]
     behind: tuple[float, ...]
     errors: tuple[float, ...]
-    parts: int = BLOCKS
+    parts: int
 
     @property
     def best(self) -> str:

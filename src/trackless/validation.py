@@ -195,7 +195,9 @@ def validate(
         tested, unseen = _unfitted(fitted).fit(rest), False
     else:
         tested, test, said, unseen = fitted, snapshots, AS_IT_IS[seen], seen
-    sentences = [*_said_of_reach(fitted, snapshots, seen), said, *mismatches(fitted, snapshots)]
+    unlike = mismatches(fitted, snapshots)
+    failed = [one for one in unlike if one.startswith(FAILED)]
+    sentences = [*failed, *_said_of_reach(fitted, snapshots, seen), said, *(one for one in unlike if one not in failed)]
     agreed = agreement(fitted, tested, snapshots) if seen else None  # the fit itself, not one with its settings
     sentences += [agreed.sentence] if agreed is not None and agreed.sentence else []
     own, seen = _own_test(fitted, sentences), unseen

@@ -8,6 +8,7 @@ import pytest
 
 import trackless as tl
 from trackless.agreement import agreement
+from trackless.belonging import time_factor
 
 MODEL = tl.models.reference()
 DATA = tl.simulate(MODEL, runs=40, step=1e-3, seed=1)
@@ -81,11 +82,30 @@ def test_validate_tests_the_fit_and_not_its_settings_alone():
     assert tl.validate(fitted, tl.simulate(MODEL, runs=20, step=1e-3, seed=2), **FAST).agreement is None
 
 
-def test_a_fit_that_was_made_with_other_times_is_noticed():
-    found = tl.SelfTest(MODEL.external_basis, MODEL.interaction_basis, quadrature="auto").fit(DATA)
+@pytest.mark.parametrize("sigma", [None, 1.0])
+def test_a_fit_that_was_made_with_other_times_is_noticed(sigma):
+    found = tl.SelfTest(MODEL.external_basis, MODEL.interaction_basis, sigma=sigma, quadrature="auto").fit(DATA)
     checked = tl.validate(found, tl.Snapshots(DATA.positions, 2 * np.asarray(DATA.times)), **FAST)
     assert checked.passed is False
-    assert "was it made with other times" in checked.sentences[1]
+    assert checked.sentences[0].startswith(
+        "THE TIMES ARE NOT THOSE OF THE FIT: frames that it was made from are 2 times"
+    )
+    assert any("was it made with other times" in said for said in checked.sentences) == (sigma is None)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_times_of_known_frames_are_those_of_the_fit(fitted, part, tmp_path):
+    data = PARTS[part](DATA)
+    assert time_factor(fitted, data) == 1.0
+    fitted.save(tmp_path / "fit.trackless")
+    slower = tl.Snapshots(data.positions, 5.0 + 0.5 * np.asarray(data.times))
+    assert time_factor(tl.load(tmp_path / "fit.trackless"), slower) == pytest.approx(0.5)
+
+
+def test_runs_that_were_moved_in_time_are_no_slower(fitted):
+    moved = tl.Snapshots(list(DATA.positions[::-1]), [np.asarray(DATA.times) + 3.0 * m for m in range(DATA.runs)])
+    assert time_factor(fitted, moved) == 1.0
+    assert time_factor(fitted, tl.simulate(MODEL, runs=20, step=1e-3, seed=2)) == 1.0
 
 
 def test_ways_to_find_sigma_that_disagree_still_count():
