@@ -31,11 +31,13 @@ WITHOUT = {"interaction": "no interaction", "external": "no external potential"}
 LEFT_OUT = {name: f"leaving out the {name.removeprefix('no ')}" for name in WITHOUT.values()}
 ADDED = {"interaction": "an interaction", "external": "an external potential"}
 LOOKED_AT = 8_000  # snapshots on which potentials are left out, or added
+FEWEST_PARTS = 6  # that are held out: the scatter of fewer, which are parts of the same runs, tells nothing
 FEWEST_TIMES = 5  # of a run, of which every second says something of the errors of integrals
-ERRORS = 3.0  # standard errors by which a fit with one more potential must be better
 
 
-def alternatives(fitted: Any, snapshots: Snapshots, as_it_is: bool, sentences: list[str]) -> Comparison | None:
+def alternatives(
+    fitted: Any, snapshots: Snapshots, as_it_is: bool, sentences: list[str], holds: bool = True
+) -> Comparison | None:
     """Held-out losses of a fit and of its alternatives; None where that is not asked of this kind of fit.
 
     Parameters
@@ -44,6 +46,9 @@ def alternatives(fitted: Any, snapshots: Snapshots, as_it_is: bool, sentences: l
         Whether the snapshots are others than those of the fit, which is then not fitted again.
     sentences : list of str
         Are told what was found.
+    holds : bool
+        Whether the fit passes all else that was asked of these snapshots. Where it does not, and they are others than
+        its own, they may be of another kind: then what it would do without a potential is no reason to leave it out.
     """
     if not isinstance(fitted, SelfTest) or fitted.dynamics == "discrete" or not fitted.moments_.observation.complete:
         sentences.append("held-out loss: not asked of this kind of fit")
@@ -64,8 +69,13 @@ def alternatives(fitted: Any, snapshots: Snapshots, as_it_is: bool, sentences: l
     except InputError as error:
         sentences.append(f"held-out loss: {error}")
         return None
-    sentences += _said_of_all(found)
+    sentences += _said_of_all(found, holds or not as_it_is)
     return found
+
+
+def clearly(found: Comparison, better: str, worse: str) -> bool:
+    """Whether one of them is clearly ahead, of enough parts of the data to tell."""
+    return found.parts >= FEWEST_PARTS and found.clearly(better, worse)
 
 
 def _again(fitted: SelfTest, **changes: Any) -> SelfTest:
@@ -142,8 +152,8 @@ def _with_integrals(found: Comparison, coarser: Comparison) -> Comparison:
     return replace(found, errors=tuple(errors))
 
 
-def _said_of_all(found: Comparison) -> list[str]:
-    """What the comparison says of every alternative, in words."""
+def _said_of_all(found: Comparison, alike: bool) -> list[str]:
+    """What the comparison says of every alternative, in words; ``alike``: of data that are of the kind of the fit's."""
     place = {name: k for k, name in enumerate(found.names)}
     said = []
     for name in found.names:
@@ -151,40 +161,41 @@ def _said_of_all(found: Comparison) -> list[str]:
             gap = found.scores[place[FIT]] - found.scores[place[name]]
             error = max(found.errors[place[name]], found.errors[place[FIT]])
             words = _said_of_none if name == NO_FORCE else _said if name in WITHOUT.values() else _said_of_added
-            said.append(words(name, gap, error, found))
+            said.append(words(name, gap, error, found, alike))
     return [one for one in said if one]
 
 
-def _said_of_none(name: str, gap: float, error: float, found: Comparison) -> str:
+def _said_of_none(name: str, gap: float, error: float, found: Comparison, alike: bool) -> str:
     """Nothing where the fit is clearly better than no force at all, as it should be."""
     size = f"by {abs(gap):.3g} +- {error:.2g}"
-    if found.clearly(name, FIT):
-        return (
-            f"HELD-OUT LOSS: THE FIT DOES WORSE THAN NO FORCE AT ALL ({size}): it follows the noise of the data that "
-            "it was made from"
+    if clearly(found, name, FIT):
+        noise = "follows the noise of the data that it was made from"
+        return f"HELD-OUT LOSS: THE FIT DOES WORSE THAN NO FORCE AT ALL ({size}): it " + (
+            noise if alike else f"does not describe these data, or {noise}"
         )
-    if found.clearly(FIT, name):
+    if clearly(found, FIT, name):
         return ""
     how = "better" if gap > 0 else "worse"
     return f"held-out loss: these data cannot tell the fit from no force at all (it does {how}, {size})"
 
 
-def _said_of_added(name: str, gap: float, error: float, found: Comparison) -> str:
-    if found.clearly(name, FIT, ERRORS):
+def _said_of_added(name: str, gap: float, error: float, found: Comparison, alike: bool) -> str:
+    if clearly(found, name, FIT):
         better = f"by {-gap:.3g} +- {error:.2g}"
         return f"HELD-OUT LOSS: {name.upper()} WOULD PREDICT BETTER, which the fit was made without ({better}); add it"
     how = "worse" if gap > 0 else "better, but not clearly so"
     return f"held-out loss: adding {name} would make it {how} (by {abs(gap):.3g} +- {error:.2g})"
 
 
-def _said(name: str, gap: float, error: float, found: Comparison) -> str:
+def _said(name: str, gap: float, error: float, found: Comparison, alike: bool) -> str:
     without, size = LEFT_OUT[name], f"by {abs(gap):.3g} +- {error:.2g}"
-    if found.clearly(FIT, name) and gap < PART * abs(found.scores[found.names.index(FIT)]):
+    if clearly(found, FIT, name) and gap < PART * abs(found.scores[found.names.index(FIT)]):
         return (
             f"held-out loss: {without} makes it so little worse ({size}) that the other potential may stand in for it"
         )
-    if found.clearly(FIT, name):
+    if clearly(found, FIT, name):
         return f"held-out loss: {without} makes it clearly worse ({size})"
-    if found.clearly(name, FIT):
-        return f"HELD-OUT LOSS: {without.upper()} MAKES IT BETTER ({size}); leave that potential out"
+    if clearly(found, name, FIT):
+        follows = "; leave that potential out" if alike else ": the fit does not describe these data"
+        return f"HELD-OUT LOSS: {without.upper()} MAKES IT BETTER ({size}){follows}"
     return f"held-out loss: {without} makes it {'worse' if gap > 0 else 'better'}, but not clearly so ({size})"

@@ -59,7 +59,13 @@ def check_belongs(fitted: Any, snapshots: Any, asked: str) -> None:
 
 def mismatches(fitted: Any, snapshots: Snapshots) -> list[str]:
     """How data differ from those of a fit, though they are not refused."""
-    said = []
+    said: list[str] = []
+    factor = time_factor(fitted, snapshots)
+    if factor != 1.0:
+        said.append(
+            f"THE TIMES ARE NOT THOSE OF THE FIT: frames that it was made from are {factor:.4g} times as far apart "
+            "here; read both with the same dt, or fit again"
+        )
     potentials = (*listed(fitted.external_), *listed(fitted.interaction_))
     if len(snapshots.species or ()) > 1 and not any(kinds for kinds, _ in potentials):
         names = ", ".join(snapshots.species or ())
@@ -79,6 +85,12 @@ def mismatches(fitted: Any, snapshots: Snapshots) -> list[str]:
             "with coupling='sum'"
         )
     return said
+
+
+def time_factor(fitted: Any, snapshots: Snapshots) -> float:
+    """How many times as far apart in time as in the fit those frames are that it knows again; 1 where it knows none."""
+    frames = getattr(fitted, "frames_", None)
+    return 1.0 if frames is None else surveyed(snapshots).known.slower_than(frames)
 
 
 def known_again(fitted: Any, snapshots: Snapshots) -> tuple[Snapshots, bool | str | None]:

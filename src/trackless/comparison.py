@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import t
 from sklearn.base import clone
 
 from trackless import _progress
@@ -19,6 +20,7 @@ from trackless.snapshots import Snapshots
 Array = NDArray[np.float64]
 BLOCKS = 120  # parts of the data that are fitted or held out together
 FOLDS = 4
+LEVEL = 0.01  # how often one of two candidates that are alike is clearly better than the other
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,8 @@ class Comparison:
     errors : tuple of float
         Standard error of that difference, from the scatter of the held-out parts, or of the folds where that is
         larger: what was fitted to few runs may be bad by chance, and is then bad on all the parts it did not see.
+    parts : int
+        How many held-out parts there are, whose scatter these errors are: of few it is hardly known.
 
     Examples
     --------
@@ -51,21 +55,27 @@ class Comparison:
     scores: tuple[float, ...]
     behind: tuple[float, ...]
     errors: tuple[float, ...]
+    parts: int
 
     @property
     def best(self) -> str:
         """The name of the best candidate."""
         return self.names[0]
 
-    def clearly(self, better: str, worse: str, errors: float = 2.0) -> bool:
-        """Whether one candidate is ahead of another by more than so many standard errors of their difference."""
+    @property
+    def clear(self) -> float:
+        """Standard errors by which a candidate is clearly ahead, at a level of 1 %: Student's t for so many parts."""
+        return float(t.isf(LEVEL, self.parts - 1)) if self.parts > 1 else np.inf
+
+    def clearly(self, better: str, worse: str, errors: float | None = None) -> bool:
+        """Whether one candidate is ahead of another by more than so many standard errors (``clear`` by default)."""
         place = {name: k for k, name in enumerate(self.names)}
         for name in (better, worse):
             if name not in place:
                 raise InputError(f"compare: there is no candidate {name!r}; there are {', '.join(self.names)}")
         a, b = place[better], place[worse]
         error = max(np.hypot(self.errors[a], self.errors[b]), 1e-300)
-        return bool(self.scores[a] - self.scores[b] > errors * error)
+        return bool(self.scores[a] - self.scores[b] > (self.clear if errors is None else errors) * error)
 
     def __str__(self) -> str:
         width = max(len(name) for name in self.names)
@@ -131,6 +141,7 @@ def _ranked(losses: Mapping[str, _Losses]) -> Comparison:
         tuple(float(-losses[name].values.mean()) for name in order),
         tuple(float(d.values.mean()) for d in differences),
         tuple(max(d.error(), d.by_fold().error()) for d in differences),
+        len(differences[0].values),
     )
 
 
@@ -166,10 +177,10 @@ def _held_out(snapshots: Snapshots, candidate: Any, folds: int) -> _Losses:
     moments = candidate.moments_for(snapshots, BLOCKS)
     shape = (moments.blocks, moments.windows)
     count = shape[0] * shape[1]
-    folds = min(folds, count)
     if count < 2:
         raise InputError("compare: a single run in a single time window leaves nothing to hold out")
-    by_window = moments.blocks < folds
+    by_window = shape[0] < min(folds, shape[1] + 1)  # where there are fewer runs than folds, and no fewer windows
+    folds = min(folds, shape[by_window])
     groups = np.arange(shape[1] if by_window else shape[0]) % folds
     losses = np.zeros(shape)
     for k in range(folds):

@@ -28,7 +28,8 @@ from trackless.wording import plural
 Array = NDArray[np.float64]
 FEWEST = 19  # replicates, with which p-values can be 5 %
 REPLICATES = 199
-LEVEL = 0.01  # a p-value below this is a failure
+LEVEL = 0.01  # a p-value that is not above this is a failure
+ROUNDING = 1e-9  # of a level times a number of rows
 SHRINK = 0.1  # of covariances towards their diagonal: there are as many observables as simulations
 
 
@@ -78,7 +79,9 @@ class Prediction:
     @property
     def passed(self) -> bool:
         """Whether what was observed is nothing unusual for the model, at a level of 1 % (or the smallest there is)."""
-        return self.p_value > max(LEVEL, 1.5 / (self.replicates + 1))
+        rows = self.replicates + 1
+        # ranks are whole numbers: a p-value that is exactly the level fails, however it is rounded
+        return round(self.p_value * rows) > int(self.level * rows * (1 + ROUNDING))
 
     @property
     def level(self) -> float:
@@ -232,7 +235,7 @@ def _far_off(values: Array) -> Array:
 def _part_as_far(far: Array) -> Array:
     """For each entry (R + 1,) the part of all that is at least as large: a p-value."""
     ordered = np.sort(far)
-    return 1.0 - np.searchsorted(ordered, far, side="left") / len(far)
+    return (len(far) - np.searchsorted(ordered, far, side="left")) / len(far)
 
 
 def _worst(values: Array, texts: list[str]) -> str:

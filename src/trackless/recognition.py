@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,9 @@ LEVELS = 256  # into which what a moment varies by chance is divided; rounding p
 SAME = 0.3  # levels between moments of one frame, before and after positions were rounded
 FEW = 4  # numbers in a frame, below which only equal ones are the same frame
 EXACT = 2.0**30  # levels for those
+FEWEST_PAIRS = 3  # of shared frames, that tell whether times are the same
+MOST = 0.9  # part of the pairs of shared frames that must say the same of times
+SAME_TIMES = 0.01  # relative difference of times that counts as none: they may be rounded
 REPEATED = 0.1  # part of the frames that come again, from which on frames tell nothing (positions are whole pixels)
 MIX = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)  # the odd constants of splitmix64
 
@@ -35,24 +39,51 @@ class KnownFrames:
         Moments of the particles' positions, in units of levels.
     particles : (frames,)
         How many particles there are.
+    times : (frames,)
+        When each was seen; NaN where that is not known (in files of earlier versions).
     """
 
     values: Array
     particles: NDArray[np.int64]
+    times: Array
 
     def shared_with(self, other: KnownFrames) -> int:
         """How many frames are frames of ``other`` as well."""
+        return len(self._shared(other)[0])
+
+    def slower_than(self, other: KnownFrames) -> float:
+        """How many times as far apart in time the frames are that ``other`` has as well; 1 where that is not clear.
+
+        Runs may have been moved in time, each by its own: what most pairs of frames say counts.
+        """
+        own, theirs = self._shared(other)
+        here, there = self.times[own], other.times[theirs]
+        apart_here, apart_there = (np.subtract.outer(t, t)[np.triu_indices(len(t), 1)] for t in (here, there))
+        moved = (np.abs(apart_there) > 0) & (np.abs(apart_here) > 0)  # false for what is not known
+        moved &= np.isfinite(apart_there) & np.isfinite(apart_here)
+        ratios = apart_here[moved] / apart_there[moved]
+        if len(ratios) < FEWEST_PAIRS:
+            return 1.0
+        usual = float(np.median(ratios))
+        agreed = (np.abs(ratios - usual) <= SAME_TIMES * abs(usual)).mean() >= MOST
+        return usual if agreed and abs(usual - 1.0) > SAME_TIMES else 1.0
+
+    def _shared(self, other: KnownFrames) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Places of the frames that both have."""
         if self.values.shape[1:] != other.values.shape[1:]:
-            return 0
+            return np.zeros(0, np.intp), np.zeros(0, np.intp)
         _, own, theirs = np.intersect1d(self._keys(), other._keys(), return_indices=True)
-        apart = np.abs(self.values[own] - other.values[theirs]).max(axis=1, initial=0.0)
-        return int((apart <= SAME).sum())
+        same = np.abs(self.values[own] - other.values[theirs]).max(axis=1, initial=0.0) <= SAME
+        return own[same], theirs[same]
 
     def __add__(self, other: KnownFrames) -> KnownFrames:
         """Those of two data sets together."""
         values, particles = np.concatenate([self.values, other.values]), np.append(self.particles, other.particles)
         _, first = np.unique(_keys(_lowest(values), particles), return_index=True)
-        return KnownFrames(values[first[:KEPT]], particles[first[:KEPT]])
+        return KnownFrames(values, particles, np.append(self.times, other.times))._select(first[:KEPT])
+
+    def _select(self, chosen: NDArray[Any]) -> KnownFrames:
+        return KnownFrames(self.values[chosen], self.particles[chosen], self.times[chosen])
 
     def _keys(self) -> NDArray[np.uint64]:
         return _keys(_lowest(self.values), self.particles)
@@ -74,7 +105,7 @@ class Candidates:
 
 
 def candidates(
-    points: Array, counts: NDArray[np.int64], runs: NDArray[np.int64], late: NDArray[np.bool_]
+    points: Array, counts: NDArray[np.int64], runs: NDArray[np.int64], late: NDArray[np.bool_], times: Array
 ) -> Candidates:
     """Of consecutive frames.
 
@@ -85,6 +116,7 @@ def candidates(
         Particles of each frame, and its run.
     late : (frames,)
         Whether it is late enough in its run to count (:func:`late_enough`).
+    times : (frames,)
     """
     kept = late & (counts > 0)
     with np.errstate(all="ignore"):  # frames that have no size, or no numbers in them, are left out
@@ -94,7 +126,7 @@ def candidates(
         chosen = np.flatnonzero(kept)[good][keys <= np.unique(keys)[:KEPT].max(initial=0)]
         kept = np.isin(np.arange(len(counts)), chosen)
         values = moments_of(_frames(points, counts, kept), counts[kept])
-    return _fewest(values, counts[kept], runs[kept])
+    return _fewest(KnownFrames(values, counts[kept], times[kept]), runs[kept])
 
 
 def _frames(points: Array, counts: NDArray[np.int64], kept: NDArray[np.bool_]) -> Array:
@@ -113,19 +145,19 @@ def known_frames(parts: Iterable[Candidates], dim: int) -> KnownFrames:
     once = found.runs >= 0
     if (~once).sum() > REPEATED * len(once):
         once[:] = False
-    return KnownFrames(found.known.values[once], found.known.particles[once])
+    return found.known._select(once)
 
 
 def joined(parts: Iterable[Candidates], dim: int) -> Candidates:
     """Parts as one."""
-    total = _fewest(np.zeros((0, _moments_in(dim))), np.zeros(0, np.int64), np.zeros(0, np.int64))
+    nothing = KnownFrames(np.zeros((0, _moments_in(dim))), np.zeros(0, np.int64), np.zeros(0))
+    total = _fewest(nothing, np.zeros(0, np.int64))
     for part in parts:
-        both = total.known, part.known
-        total = _fewest(
-            np.concatenate([one.values for one in both]),
-            np.concatenate([one.particles for one in both]),
-            np.concatenate([total.runs, part.runs]),
+        values, particles, times = (
+            np.concatenate([getattr(one.known, name) for one in (total, part)])
+            for name in ("values", "particles", "times")
         )
+        total = _fewest(KnownFrames(values, particles, times), np.concatenate([total.runs, part.runs]))
     return total
 
 
@@ -179,9 +211,9 @@ def _keys(values: Array, particles: NDArray[np.int64]) -> NDArray[np.uint64]:
     return found
 
 
-def _fewest(values: Array, particles: NDArray[np.int64], runs: NDArray[np.int64]) -> Candidates:
+def _fewest(frames: KnownFrames, runs: NDArray[np.int64]) -> Candidates:
     """Those with the smallest hashes, each once; marked if they come again."""
-    keys = _keys(_lowest(values), particles)
+    values, keys = frames.values, frames._keys()
     order = np.argsort(keys, kind="stable")
     if len(order):
         same = np.concatenate([[False], keys[order][1:] == keys[order][:-1]])
@@ -191,4 +223,4 @@ def _fewest(values: Array, particles: NDArray[np.int64], runs: NDArray[np.int64]
         again |= same & (np.abs(values[order] - values[first][group]).max(axis=1) == 0)
         marked = np.bincount(group, again) > 0
         order, runs = first[:KEPT], np.where(marked, -1, runs[first])[:KEPT]
-    return Candidates(KnownFrames(values[order], particles[order]), runs)
+    return Candidates(frames._select(order), runs)

@@ -132,9 +132,9 @@ def _frames_in(snapshots: Snapshots, runs: range, first: int, last: int, points:
     """What frames are known by."""
     counts = [snapshots.counts_of(m)[first : last + 1] for m in runs]
     late = [late_enough(len(snapshots.times_of(m)), first, last) for m in runs]
-    return candidates(
-        points, np.concatenate(counts), np.repeat(np.asarray(runs), last - first + 1), np.concatenate(late)
-    )
+    times = [snapshots.times_of(m)[first : last + 1] for m in runs]
+    numbers = np.repeat(np.asarray(runs), last - first + 1)
+    return candidates(points, np.concatenate(counts), numbers, np.concatenate(late), np.concatenate(times))
 
 
 def _summed(snapshots: Snapshots, runs: range, first: int, last: int, points: NDArray[Any], kinds: int) -> Array:

@@ -14,15 +14,19 @@ import numpy as np
 from sklearn.base import clone
 
 from trackless._errors import InputError
-from trackless.alternatives import ADDED, ERRORS, FIT, NO_FORCE, WITHOUT, alternatives
+from trackless.agreement import Agreement, agreement
+from trackless.alternatives import ADDED, FIT, NO_FORCE, WITHOUT, alternatives, clearly
 from trackless.belonging import SHARED, check_belongs, known_again, mismatches
 from trackless.comparison import Comparison
 from trackless.estimators.self_test import SelfTest
+from trackless.exploration import Exploration
 from trackless.futures import NO_SIGMA
 from trackless.goodness import ResidualTest
 from trackless.magnitudes import check_whole
+from trackless.noise import DISAGREE
 from trackless.pieces import usual_length
 from trackless.prediction import FEWEST, REPLICATES, Prediction, predict
+from trackless.reach import outside, said_of_outside
 from trackless.snapshots import Snapshots
 
 HELD_OUT = 0.3  # part of the data, where the fit has seen all of them
@@ -61,6 +65,10 @@ class Validation:
         What :func:`trackless.fit` found on the data that the fit was made from.
     sigma_known : bool
         Whether sigma is more than a placeholder, in the fit and in what was fitted again.
+    agreement : Agreement or None
+        Of the fit with what its own data make of it, where these are its own.
+    sigma_doubted : str
+        What the fit says where two ways to find its sigma disagree.
     """
 
     comparison: Comparison | None
@@ -69,6 +77,8 @@ class Validation:
     sentences: tuple[str, ...]
     own_test: ResidualTest | None = None
     sigma_known: bool = True
+    agreement: Agreement | None = None
+    sigma_doubted: str = ""
 
     @property
     def passed(self) -> bool | None:
@@ -77,8 +87,10 @@ class Validation:
         Whether potentials are needed, and whether energies balance, is right or wrong whatever sigma is. That particles
         move as the fit says must have been asked by their fluctuations, or by prediction.
         """
-        tests = [test.passed for test in (self.own_test, self.residual_test, self.predictive) if test is not None]
-        if not all(tests) or self.better_without or self.better_with or self.worse_than_nothing:
+        tests = (self.own_test, self.agreement, self.residual_test, self.predictive)
+        if not all(test.passed for test in tests if test is not None) or self.sigma_doubted:
+            return False
+        if self.better_without or self.better_with or self.worse_than_nothing:
             return False
         if self.comparison is not None and HELD_OUT_LOSS not in self.asked:
             return None  # wide bands predict everything
@@ -107,25 +119,25 @@ class Validation:
         """Potentials that the fit would clearly be better without."""
         found = self.comparison
         names = [] if found is None else [name for name in found.names if name in WITHOUT.values()]
-        return [name for name in names if found is not None and found.clearly(name, FIT)]
+        return [name for name in names if found is not None and clearly(found, name, FIT)]
 
     @property
     def told_from_nothing(self) -> bool:
         """Whether the data can tell the fit from no force at all."""
         found = self.comparison
-        return found is not None and (found.clearly(FIT, NO_FORCE) or found.clearly(NO_FORCE, FIT))
+        return found is not None and (clearly(found, FIT, NO_FORCE) or clearly(found, NO_FORCE, FIT))
 
     @property
     def worse_than_nothing(self) -> bool:
         """Whether no force at all would clearly be better than the fit."""
-        return self.comparison is not None and self.comparison.clearly(NO_FORCE, FIT)
+        return self.comparison is not None and clearly(self.comparison, NO_FORCE, FIT)
 
     @property
     def better_with(self) -> list[str]:
         """Potentials that the fit lacks, and would clearly be better with."""
         found = self.comparison
         names = [] if found is None else [name for name in found.names if name in ADDED.values()]
-        return [name for name in names if found is not None and found.clearly(name, FIT, ERRORS)]
+        return [name for name in names if found is not None and clearly(found, name, FIT)]
 
     def __str__(self) -> str:
         return "\n".join(self.sentences)
@@ -180,20 +192,35 @@ def validate(
     if part > 0:
         rest, test, said = _held_out(snapshots, part)
         said += "; these data share snapshots with those of the fit" if seen == SHARED else ""
-        tested, seen = _unfitted(fitted).fit(rest), False
+        tested, unseen = _unfitted(fitted).fit(rest), False
     else:
-        tested, test, said = fitted, snapshots, AS_IT_IS[seen]
-    sentences = [said, *mismatches(fitted, snapshots)]
-    own = _own_test(fitted, sentences)
-    comparison = alternatives(fitted, snapshots, tested is fitted and not seen, sentences)
-    residual = _residuals(tested, test, seen, sentences)
+        tested, test, said, unseen = fitted, snapshots, AS_IT_IS[seen], seen
+    unlike = mismatches(fitted, snapshots)
+    failed = [one for one in unlike if one.startswith(FAILED)]
+    sentences = [*failed, *_said_of_reach(fitted, snapshots, seen), said, *(one for one in unlike if one not in failed)]
+    agreed = agreement(fitted, tested, snapshots) if seen else None  # the fit itself, not one with its settings
+    sentences += [agreed.sentence] if agreed is not None and agreed.sentence else []
+    own, seen = _own_test(fitted, sentences), unseen
+    doubted = _sigma_doubted(fitted, sentences)
+    motion: list[str] = []
+    residual = _residuals(tested, test, seen, motion)
+    predictive = _predicted(fitted, tested, test, replicates, seed, motion)
+    asked = [one.passed for one in (residual, predictive) if one is not None]
+    holds = bool(asked) and all(asked)
+    comparison = alternatives(fitted, snapshots, tested is fitted and not seen, sentences, holds)
+    sentences += motion
     known = _sigma_known(fitted) and _sigma_known(tested)
-    predictive = _predicted(fitted, tested, test, replicates, seed, sentences)
-    found = Validation(comparison, residual, predictive, tuple(sentences), own, known)
+    found = Validation(comparison, residual, predictive, tuple(sentences), own, known, agreed, doubted)
     if found.passed is not None:
         return found
     first = f"{TOO_LITTLE} ({found.summary})" if found.asked else UNASKED
     return replace(found, sentences=(first, *sentences))
+
+
+def _said_of_reach(fitted: Any, snapshots: Snapshots, seen: bool | str | None) -> list[str]:
+    """That other data lie outside of what the fit explored, which is said first: it may be why all else fails."""
+    beyond = "" if seen is True else said_of_outside(outside(fitted, Exploration(snapshots)))
+    return [f"THESE DATA LIE OUTSIDE OF WHAT THE FIT KNOWS: {beyond}"] if beyond else []
 
 
 def _own_test(fitted: Any, sentences: list[str]) -> ResidualTest | None:
@@ -203,6 +230,15 @@ def _own_test(fitted: Any, sentences: list[str]) -> ResidualTest | None:
         why = own.sentence.replace("THE MODEL DOES NOT FIT ", "")
         sentences.append(f"THE FIT FAILED ITS RESIDUAL TEST on the data that it was made from {why}")
     return own
+
+
+def _sigma_doubted(fitted: Any, sentences: list[str]) -> str:
+    """What a fit says of a sigma that was found in two ways which disagree; said, because it still counts."""
+    noise = getattr(fitted, "noise_", None)
+    if noise is None or not noise.known or not noise.p_value < DISAGREE:
+        return ""
+    sentences.append(f"THE TWO WAYS TO FIND SIGMA DISAGREE on the data that the fit was made from: {noise.sentence}")
+    return noise.sentence
 
 
 def _sigma_known(fitted: Any) -> bool:

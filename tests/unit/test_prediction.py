@@ -10,7 +10,7 @@ import trackless as tl
 from trackless.effort import effort_of
 from trackless.futures import Draws, Size, affordable, beginnings
 from trackless.observables import Bins
-from trackless.prediction import _far_off, _ranks, observed_curves, predict
+from trackless.prediction import Prediction, _far_off, _part_as_far, _ranks, observed_curves, predict
 from trackless.shapes import Gaussian, Power
 
 TRAP = tl.Model("trap", tl.RadialFunctions([Power(2)]), None, (1.0,))
@@ -39,6 +39,18 @@ def test_a_row_that_is_far_off_has_the_smallest_p_value():
     p_value, topics = _ranks(values, np.array(["a"] * 3 + ["b"] * 3))
     assert p_value == pytest.approx(1 / 50)
     assert topics["b"] == pytest.approx(1 / 50)
+
+
+@pytest.mark.parametrize(("replicates", "failing"), [(19, 1), (99, 1), (149, 1), (199, 2), (299, 3), (999, 10)])
+def test_a_p_value_at_the_level_fails_however_it_is_rounded(replicates, failing):
+    rows = replicates + 1
+    for rank in range(1, failing + 3):
+        for p_value in (rank / rows, 1.0 - (rows - rank) / rows):
+            found = Prediction(p_value, {}, "", {}, 10, replicates, (1.0,))
+            assert found.passed == (rank > failing)
+            assert found.passed == (rank / rows > found.level)
+    values = np.arange(rows, 0.0, -1.0)
+    assert _part_as_far(values).tolist() == [rank / rows for rank in range(1, rows + 1)]
 
 
 def test_observables_that_never_change_say_nothing():

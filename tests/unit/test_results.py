@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import trackless as tl
+from trackless.belonging import time_factor
+from trackless.comparison import Comparison
 from trackless.files import save
 from trackless.potentials import Stretched
 from trackless.shapes import Gaussian, Power
@@ -135,11 +137,11 @@ def rewritten(source, target, change):
         (lambda content: {**content, "format": "something else"}, "not a result saved by trackless"),
         (
             lambda content: {**content, "version": 99, "trackless": "7.1"},
-            r"saved by a newer trackless 7\.1, in version 99 .* trackless 0\.1\.0 reads up to 7: update it",
+            r"saved by a newer trackless 7\.1, in version 99 .* trackless 0\.1\.0 reads up to 8: update it",
         ),
         (
             lambda content: {**content, "version": 3},
-            r"saved by an older trackless 0\.1\.0, in version 3 .* reads 4 to 7: fit again, or load it with",
+            r"saved by an older trackless 0\.1\.0, in version 3 .* reads 4 to 8: fit again, or load it with",
         ),
         (lambda content: {**content, "version": "five"}, "damaged .its version is 'five'"),
         (lambda content: {"format": content["format"], "version": 5}, "damaged .it holds no result"),
@@ -262,6 +264,29 @@ def test_fits_of_version_4_are_read(tmp_path):
         loaded.converted("sum")
     loaded.save(tmp_path / "new")
     assert tl.load(tmp_path / "new").moments_.coarsened(2).number is None
+
+
+def as_version_7(content):
+    """What version 7 did not have, taken away."""
+    state = content["result"]["state"]
+    del state["frames_"]["times"], state["comparison_"]["parts"]
+    return content | {"version": 7}
+
+
+def test_fits_of_version_7_do_not_know_when_their_frames_were(tmp_path):
+    model = tl.models.reference()
+    data = tl.simulate(model, runs=8, duration=0.1, step=1e-3)
+    fitted = tl.SelfTest(model.external_basis, None, sigma=1.0).fit(data)
+    fitted.comparison_ = Comparison(("a", "b"), (1.0, 0.0), (0.0, 1.0), (0.0, 0.4), 5)  # as those of tl.fit are saved
+    fitted.save(tmp_path / "fit.trackless")
+    assert tl.load(tmp_path / "fit.trackless").comparison_ == fitted.comparison_
+    rewritten(tmp_path / "fit.trackless", tmp_path / "old", as_version_7)
+    loaded, slower = tl.load(tmp_path / "old"), tl.Snapshots(data.positions, 2 * np.asarray(data.times))
+    assert loaded.frames_.shared_with(fitted.frames_) == len(fitted.frames_.particles)
+    assert np.isnan(loaded.frames_.times).all()
+    assert time_factor(loaded, slower) == 1.0
+    assert time_factor(fitted, slower) == pytest.approx(2.0)
+    assert loaded.comparison_.parts == 120
 
 
 def test_the_text_is_readable_by_hand(tmp_path):

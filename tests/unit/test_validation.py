@@ -1,12 +1,15 @@
 """validate: what is held out, what is asked, and what is said where something cannot be asked."""
 
 from copy import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import trackless as tl
+from trackless.alternatives import _said_of_all, clearly
 from trackless.belonging import SHARED, known_again, mismatches
+from trackless.comparison import Comparison
 from trackless.plots import validation_figure
 from trackless.survey import surveyed
 
@@ -164,6 +167,28 @@ def test_a_fit_that_follows_noise_is_worse_than_no_force():
     assert any("cannot tell the fit from no force at all" in sentence for sentence in again.sentences)
 
 
+@pytest.mark.parametrize("seed", [2, 8, 14])
+def test_very_little_data_say_nothing_for_or_against_a_fit(seed):
+    """Two runs of three snapshots: differences of losses rest on four parts, whose scatter is hardly known."""
+    few = tl.simulate(MODEL, runs=2, step=1e-3, duration=0.02, seed=seed)
+    checked = tl.validate(settings(quadrature="trapezoid").fit(few), few, **FAST)
+    assert checked.passed is None
+    assert checked.comparison.parts == 4
+    assert not any(sentence.startswith(("THE ", "HELD-OUT")) for sentence in checked.sentences)
+
+
+def test_what_is_clear_depends_on_how_many_parts_tell_it():
+    two = Comparison(("a", "b"), (0.0, -3.0), (0.0, 3.0), (0.0, 1.0), 4)
+    assert two.clear == pytest.approx(4.54, abs=0.01)
+    assert not two.clearly("a", "b")
+    assert two.clearly("a", "b", 2.0)
+    assert replace(two, parts=120).clearly("a", "b")
+    assert not replace(two, parts=1).clearly("a", "b")
+    far = replace(two, scores=(0.0, -1e6))
+    assert far.clearly("a", "b")
+    assert not clearly(far, "a", "b")
+
+
 def test_alternatives_of_a_fit_are_those_of_its_own_data(fitted):
     other = tl.simulate(MODEL, runs=30, step=1e-3, seed=2)
     scores = tl.validate(fitted, other, **FAST).comparison
@@ -171,6 +196,27 @@ def test_alternatives_of_a_fit_are_those_of_its_own_data(fitted):
     found = dict(zip(scores.names, scores.scores, strict=True))
     assert found["no interaction"] == pytest.approx(alone.score(other), rel=1e-6)
     assert scores.best == "the fit"
+
+
+def test_data_outside_of_what_a_fit_knows_are_said_first_and_give_no_advice(fitted):
+    other = tl.simulate(MODEL, runs=30, step=1e-3, seed=2)
+    larger = tl.validate(fitted, tl.Snapshots(1000 * other.positions, other.times), **FAST)
+    assert larger.passed is False
+    assert larger.sentences[0].startswith("THESE DATA LIE OUTSIDE OF WHAT THE FIT KNOWS: V: all of the distances")
+    assert "convert them" in larger.sentences[0]
+    assert larger.better_without == ["no interaction"]
+    (said,) = [one for one in larger.sentences if "LEAVING OUT THE INTERACTION MAKES IT BETTER" in one]
+    assert said.endswith("the fit does not describe these data")
+    assert "leave that potential out" not in str(larger)
+
+
+def test_advice_to_leave_a_potential_out_is_for_data_of_the_kind_of_the_fit():
+    worse = Comparison(("no interaction", "no force", "the fit"), (3.0, 2.0, 1.0), (0.0, 1.0, 2.0), (0.0, 0.1, 0.1), 99)
+    alike, unlike = (" ".join(_said_of_all(worse, kind)) for kind in (True, False))
+    assert "leave that potential out" in alike
+    assert "it follows the noise" in alike
+    assert "leave that potential out" not in unlike
+    assert "it does not describe these data, or follows the noise" in unlike
 
 
 def test_snapshots_that_say_nothing_of_motion_are_refused(fitted):

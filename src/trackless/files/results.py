@@ -58,9 +58,9 @@ from trackless.watching import Watched
 FORMAT = "trackless result"
 SAVED_BLOCKS = 64  # of a fit's moments
 TRIANGLE = 8  # rows from which on only one half of a symmetric matrix is saved
-VERSION = 7  # 2: moments may hold displacements; 3: pair parts by one rule; 4: diffusion in parts; 5: observation,
-# numbers of particles, species; 6: halves of symmetric matrices; 7: single frames; what an older one
-# lacks is added by `upgrades`
+VERSION = 8  # 2: moments may hold displacements; 3: pair parts by one rule; 4: diffusion in parts; 5: observation,
+# numbers of particles, species; 6: halves of symmetric matrices; 7: single frames; 8: their times, and
+# parts of comparisons; what an older one lacks is added by `upgrades`
 LARGEST, LARGEST_TEXT = 4_000_000_000, 100_000_000  # bytes of an unpacked file, and of the text in it
 _UNREADABLE = (KeyError, ValueError, RecursionError, MemoryError, OverflowError, SyntaxError, tokenize.TokenError)
 _MODULES = (

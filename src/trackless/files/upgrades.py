@@ -10,6 +10,8 @@ import numpy as np
 Arrays = dict[str, np.ndarray]
 ANY_NUMBER = (0, np.iinfo(np.int64).max)  # fewest and most particles of a snapshot, where nobody counted them
 
+USUAL_PARTS = 120  # that a comparison rests on
+
 
 def _objects(value: Any, kinds: tuple[str, ...]) -> Iterator[dict[str, Any]]:
     """All objects of some kinds in a JSON value."""
@@ -47,7 +49,15 @@ def _from_6(result: Any, arrays: Arrays) -> None:
         estimator["state"]["frames_"] = None
 
 
-UPGRADES: dict[int, Callable[[Any, Arrays], None]] = {4: _from_4, 5: _from_5, 6: _from_6}
+def _from_7(result: Any, arrays: Arrays) -> None:
+    """Version 8: frames that are known have times, comparisons say how many parts they rest on."""
+    for frames in _objects(result, ("KnownFrames",)):
+        frames["times"] = _added(arrays, np.full(len(arrays[frames["particles"]["array"]]), np.nan))
+    for comparison in _objects(result, ("Comparison",)):
+        comparison["parts"] = USUAL_PARTS
+
+
+UPGRADES: dict[int, Callable[[Any, Arrays], None]] = {4: _from_4, 5: _from_5, 6: _from_6, 7: _from_7}
 """Version -> what makes the next one of its content and arrays, in place."""
 OLDEST = min(UPGRADES)
 

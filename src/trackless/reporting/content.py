@@ -13,9 +13,9 @@ from trackless.exploration import Exploration
 from trackless.identifiability import Identifiability
 from trackless.mixtures import listed
 from trackless.prediction import Curve, Prediction, observed_curves, predict
+from trackless.reach import outside
 from trackless.reporting.animation import animated
 from trackless.reporting.curves import plain, potentials_of
-from trackless.reporting.reach import outside
 from trackless.reporting.settings import code_of, facts_about, settings_of, software
 from trackless.reporting.verdict import Warned, residual_test, verdict
 from trackless.snapshots import Snapshots

@@ -17,7 +17,7 @@ from trackless.mixtures import Kinds, in_words, listed
 from trackless.noise import DISAGREE
 from trackless.position_errors import OFF
 from trackless.presence import STRONG, factors_of, leans_towards, presence
-from trackless.reporting.reach import Outside
+from trackless.reach import Outside, said_of_outside
 from trackless.snapshots import Snapshots
 from trackless.unsaid import FLICKER
 from trackless.validation import FAILED
@@ -26,7 +26,6 @@ FEW_PARTS = 8  # independent parts of the data, below which error bars are rough
 ILL_CONDITIONED = 1e10
 TRADED = 0.2  # a trade-off of V and Phi by more than this part of a force is worth a warning
 WRONG_MATCHES = 0.05
-UNSEEN = 0.05  # of the data outside of what a fit explored; of its own data it is 0.002
 
 
 class Warned(NamedTuple):
@@ -113,9 +112,8 @@ def residual_test(fitted: Any, snapshots: Snapshots, seen: bool | str | None) ->
 
 
 def _of_reach(beyond: Sequence[Outside]) -> Iterator[Warned]:
-    much = [one.sentence for one in beyond if one.share >= UNSEEN]
-    if much:
-        detail = "; ".join(much) + ": there it knows nothing (if these data are in other units, convert them)"
+    detail = said_of_outside(beyond)
+    if detail:
         yield Warned("These data lie outside of what the fit knows.", detail)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from trackless.uncertainty import cutoff_of
 
 Array = NDArray[np.float64]
 NEARLY_ALL = 0.99
+UNSEEN = 0.05  # of the data outside of what a fit explored; of its own data it is 0.002
 PLACES = {True: ("distances from the centre", "distances of pairs"), False: ("places", "displacements of pairs")}
 
 
@@ -60,6 +62,12 @@ def outside(fitted: Any, explored: Exploration) -> list[Outside | None]:
             )
         )
     return found
+
+
+def said_of_outside(found: Iterable[Outside | None]) -> str:
+    """What must be said first of data that lie outside of what a fit knows, in words; empty where too little does."""
+    much = [one.sentence for one in found if one is not None and one.share >= UNSEEN]
+    return "; ".join(much) + ": there it knows nothing (if these data are in other units, convert them)" if much else ""
 
 
 def _sample(potential: Any, explored: Exploration, role: int) -> Array:
