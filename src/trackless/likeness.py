@@ -81,6 +81,6 @@ def _same(snapshots: Snapshots, first: int, second: int) -> bool:
     counts = snapshots.counts_of(first)
     return (
         np.array_equal(counts, snapshots.counts_of(second))
-        and np.count_nonzero(counts) > 1
+        and int(np.count_nonzero(counts)) > 1
         and all(np.array_equal(snapshots.frame(first, k), snapshots.frame(second, k)) for k in range(len(counts)))
     )

@@ -7,14 +7,14 @@ worked on together, one function at a time, so that loops vectorise. The plain N
 tests/unit/twins.py.
 """
 
+import errno
 import os
 import stat
 import tempfile
 from pathlib import Path
 
 import numba
-
-from trackless._errors import InputError
+from numba.core import config as numba_settings
 
 
 def _probe() -> None:
@@ -36,11 +36,13 @@ def _keep_compiled_kernels() -> None:
         if not ours or found.st_mode & 0o022:  # whoever can write there could make us run anything
             folder = Path(tempfile.mkdtemp(prefix="trackless-kernels-"))
     except OSError as error:
-        raise InputError(
-            "compiled kernels cannot be kept anywhere: neither the folder of the package, nor the home folder, nor "
-            f"{folder.parent} may be written; set NUMBA_CACHE_DIR to a folder that may"
-        ) from error
-    numba.config.CACHE_DIR = str(folder)
+        raise OSError(
+            error.errno or errno.EACCES,
+            "compiled kernels cannot be kept here, nor in the folder of the package, nor in the home folder; set "
+            "NUMBA_CACHE_DIR to a folder that may be written to",
+            str(folder.parent),
+        ) from None
+    setattr(numba_settings, "CACHE_DIR", str(folder))  # noqa: B010 (it is made when numba starts)
 
 
 _keep_compiled_kernels()
