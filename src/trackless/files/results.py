@@ -13,6 +13,7 @@ import zipfile
 import zlib
 from dataclasses import fields, is_dataclass
 from math import prod
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,7 @@ from trackless.estimators.neural import NeuralSelfTest
 from trackless.estimators.self_test import SelfTest
 from trackless.estimators.sinkhorn import SinkhornMLE
 from trackless.files.atomic import replacing
+from trackless.files.solutions import check_solution
 from trackless.files.source import reason
 from trackless.files.upgrades import OLDEST, upgraded
 from trackless.moments import Moments
@@ -109,8 +111,10 @@ def load(path: str | Path) -> Any:
     """Read what ``fitted.save(path)`` or :func:`save` wrote. Nothing in the file is executed.
 
     Files of earlier versions are read from version 4 on (their fits do not know the number of particles). Files that
-    unpack to more than 4 GB are refused.
+    unpack to more than 4 GB are refused, and so are fits that were changed after they were saved.
     """
+    if not isinstance(path, (str, PathLike)):
+        raise InputError(f"load: expected the name of a file that fitted.save(...) wrote, got {path!r}")
     try:
         with zipfile.ZipFile(path) as archive:
             _check_sizes(archive, path)
@@ -290,5 +294,6 @@ def _built_estimator(cls: type, state: dict[str, Any], arrays: dict[str, np.ndar
         if key not in settings and (key.startswith("_") or not key.endswith("_")):
             raise InputError(f"a {cls.__name__} has no {key!r}")
         setattr(estimator, key, _built(item, arrays))
+    check_solution(estimator)
     estimator._set_potentials()
     return estimator
