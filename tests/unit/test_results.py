@@ -2,6 +2,7 @@
 
 import io
 import json
+import time
 import zipfile
 from typing import Any
 
@@ -392,3 +393,12 @@ def test_names_of_files_are_names():
     no_name: Any = 3
     with pytest.raises(tl.InputError, match=r"load: expected the name of a file .* got 3"):
         tl.load(no_name)
+
+
+def test_the_same_fit_gives_the_same_bytes(tmp_path, monkeypatch):
+    fitted = fit_with(*FAMILIES["knots"])
+    fitted.save(tmp_path / "one")
+    later = time.time() + 3600
+    monkeypatch.setattr(time, "time", lambda: later)
+    fitted.save(tmp_path / "other")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()

@@ -63,6 +63,7 @@ TRIANGLE = 8  # rows from which on only one half of a symmetric matrix is saved
 VERSION = 7  # 2: moments may hold displacements; 3: pair parts by one rule; 4: diffusion in parts; 5: observation,
 # numbers of particles, species; 6: halves of symmetric matrices; 7: single frames; what an older one
 # lacks is added by `upgrades`
+LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the first time that a zip archive can name
 LARGEST, LARGEST_TEXT = 4_000_000_000, 100_000_000  # bytes of an unpacked file, and of the text in it
 _UNREADABLE = (KeyError, ValueError, RecursionError, MemoryError, OverflowError, SyntaxError, tokenize.TokenError)
 _MODULES = (
@@ -83,7 +84,8 @@ _ESTIMATORS: dict[str, type] = {cls.__name__: cls for cls in (SelfTest, LabeledM
 def save(result: Any, path: str | Path, overwrite: bool = False, compress: bool = True) -> None:
     """Write a fitted estimator or moments to ``path``; :func:`load` reads it back.
 
-    Moments hardly become smaller when they are compressed, which takes much longer than writing them.
+    The same result gives the same file, byte for byte. Moments hardly become smaller when they are compressed, which
+    takes much longer than writing them.
 
     Examples
     --------
@@ -99,12 +101,17 @@ def save(result: Any, path: str | Path, overwrite: bool = False, compress: bool 
     arrays: dict[str, np.ndarray] = {}
     content = {"format": FORMAT, "version": VERSION, "trackless": __version__, "result": _plain(result, arrays)}
     method = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
-    with replacing(path, overwrite) as temporary, zipfile.ZipFile(temporary, "w", method) as archive:
-        archive.writestr("content.json", json.dumps(content, indent=1))
+    with replacing(path, overwrite) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+        archive.writestr(_member("content.json"), json.dumps(content, indent=1), method)
         for name, array in arrays.items():
             buffer = io.BytesIO()
             np.lib.format.write_array(buffer, array, allow_pickle=False)
-            archive.writestr(f"{name}.npy", buffer.getvalue())
+            archive.writestr(_member(f"{name}.npy"), buffer.getvalue(), method)
+
+
+def _member(name: str) -> zipfile.ZipInfo:
+    """A member of an archive that does not say when it was written: the same result gives the same bytes."""
+    return zipfile.ZipInfo(name, LONG_AGO)
 
 
 def load(path: str | Path) -> Any:
