@@ -205,13 +205,14 @@ def test_values_and_pictures_can_be_downloaded(shown, tmp_path):
     shown.click("#potential-1 [data-save=csv]")
     shown.click("#potential-0 [data-save=svg]")
     end = time.monotonic() + 30
-    while {file.name for file in tmp_path.iterdir()} != {"interaction.csv", "external-potential-v.svg"}:
+    while {file.name for file in tmp_path.iterdir()} != {"interaction.csv", "external-potential.svg"}:
         assert time.monotonic() < end, list(tmp_path.iterdir())
         time.sleep(0.05)
     rows = (tmp_path / "interaction.csv").read_text().splitlines()
-    assert rows[0].startswith("r,profile,slope,profile_lower")
-    assert len(rows) == 501
-    drawn = (tmp_path / "external-potential-v.svg").read_text()
+    assert rows[0].startswith("# lengths are in units of the data, potentials in squares")
+    assert rows[1].startswith("r,profile,slope,profile_lower")
+    assert len(rows) == 502
+    drawn = (tmp_path / "external-potential.svg").read_text()
     assert drawn.startswith("<svg")
     assert 'stroke="rgb(0, 114, 178)"' in drawn
     assert "class=" not in drawn
