@@ -48,6 +48,17 @@ def evil(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def wordy(tmp_path_factory):
+    """Species with names that are longer than a line, in warnings, lists and titles."""
+    data = tl.simulate(MODEL, runs=5, step=1e-3, duration=0.1, particles=6)
+    names = tuple(kind + 30 * "name" for kind in "ab")
+    data = tl.Snapshots(data.positions, data.times, species=np.array(names * 3))
+    families = {name: tl.RadialSplines(4) for name in names}, {names: tl.RadialSplines(4)}
+    fit = tl.SelfTest(*families, sigma=1.0, regularization="evidence").fit(data)
+    return fit.report(tmp_path_factory.mktemp("wordy") / "report.html", data)
+
+
+@pytest.fixture(scope="module")
 def plane(tmp_path_factory):
     """A potential that is not radial, and data on a line."""
     data = tl.simulate(MODEL, runs=5, duration=0.1, step=1e-3)
@@ -222,8 +233,8 @@ def test_values_and_pictures_can_be_downloaded(shown, tmp_path):
 
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [320, 390, 768, 1600])
-def test_no_window_is_too_narrow(browser, report, evil, width, dark):
-    for made in (report, evil):
+def test_no_window_is_too_narrow(browser, report, evil, wordy, width, dark):
+    for made in (report, evil, wordy):
         browser.look(width, 800, dark)
         browser.open(made)
         assert browser.run("document.documentElement.scrollWidth") <= width
