@@ -91,7 +91,8 @@ def cutoff_of(snapshots: Snapshots, seen: Observation, given: float | None, sent
 
 def check_meant(external: Wanted, interaction: Wanted, center: Any, cutoff: float | None) -> None:
     """Refuse a centre or a cutoff that nothing would come of: of a potential that is not learnt, or has its own."""
-    if not (isinstance(center, str) and center == "auto") and external not in ("auto", "radial"):
+    wished = center is not None and not (isinstance(center, str) and center == "auto")
+    if wished and external not in ("auto", "radial"):
         why = "no V is learnt" if external is None else "a V that is free has no centre"
         remedy = "learn a V about it (external='radial')"
         if isinstance(external, Basis):

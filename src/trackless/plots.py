@@ -263,40 +263,6 @@ def _map(axis: Axes, potential: Potential, sample: NDArray[np.float64], symbol: 
         axis.legend(handles=[mark], **BELOW | below)
 
 
-def predicted(axis: Axes, curve: Any) -> Axes:
-    """A density as observed over the range that a fit predicts (a :class:`trackless.prediction.Curve`)."""
-    middle = 0.5 * (curve.edges[1:] + curve.edges[:-1])
-    axis.fill_between(middle, curve.lower, curve.upper, color=COLORS[0], alpha=0.25, lw=0, label="predicted, 95 %")
-    axis.plot(middle, curve.predicted, color=COLORS[0], lw=1.5, label="predicted, mean")
-    axis.plot(middle, curve.observed, color=TRUTH, ls="", marker=".", ms=5, label="observed")
-    axis.set(xlabel=curve.xlabel, ylabel=curve.ylabel, xlim=(0.0, curve.edges[-1]), ylim=(0.0, None))
-    return axis
-
-
-def validation_figure(validation: Any) -> Figure:
-    """What was observed over what the fit predicts, one panel for each density and time.
-
-    Parameters
-    ----------
-    validation : Validation
-        With a prediction.
-    """
-    curves = list(validation.predictive.curves.values())
-    columns = min(len(curves), 4)
-    rows = -(-len(curves) // columns)
-    figure = Figure(figsize=(4.0 * columns, 3.4 * rows + 0.4), layout="constrained")
-    axes = figure.subplots(rows, columns, squeeze=False).ravel()
-    for axis, curve in zip(axes, curves, strict=False):
-        predicted(axis, curve).set_title(curve.label, fontsize=10)
-        axis.spines[["top", "right"]].set_visible(False)
-    for axis in axes[len(curves) :]:
-        axis.set_axis_off()
-    axes[0].legend(frameon=False, fontsize=9)
-    p_value = validation.predictive.p_value
-    figure.suptitle(f"What comes next, from snapshots the fit has not seen: p = {p_value:.2g}", fontsize=12)
-    return figure
-
-
 def fit_figure(fits: Mapping[str, Any], snapshots: Snapshots, truth: Any = None, title: str = "") -> Figure:
     """Snapshots as seen, V' and Phi' of each species (or contours where they are not radial), three in a row.
 

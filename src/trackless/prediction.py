@@ -19,7 +19,7 @@ from trackless._errors import InputError
 from trackless.futures import STARTS, Beginnings, Draws, affordable, beginnings, why_not
 from trackless.magnitudes import check_whole
 from trackless.mixtures import in_words, listed
-from trackless.observables import Bins
+from trackless.observables import Bins, Number
 from trackless.potentials import RadialPotential
 from trackless.snapshots import Snapshots
 from trackless.uncertainty import cutoff_of
@@ -30,11 +30,13 @@ FEWEST = 19  # replicates, with which p-values can be 5 %
 REPLICATES = 199
 LEVEL = 0.01  # a p-value that is not above this is a failure
 ROUNDING = 1e-9  # of a level times a number of rows
+WITHIN = 0.95  # of new draws of a right model are within the range that is drawn
+TELLING = 8  # numbers at most that show why a fit fails
 SHRINK = 0.1  # of covariances towards their diagonal: there are as many observables as simulations
 
 
 class Curve(NamedTuple):
-    """A density as observed, and the 95 % range of what the model predicts."""
+    """A density as observed, and the range in which a right model would have it in 95 of 100 cases."""
 
     label: str
     xlabel: str
@@ -46,6 +48,25 @@ class Curve(NamedTuple):
     predicted: Array
     lower: Array
     upper: Array
+
+
+class Compared(NamedTuple):
+    """One number as observed, and the range in which a right model would have it."""
+
+    topic: str
+    text: str
+    observed: float
+    predicted: float
+    lower: float
+    upper: float
+
+    @property
+    def off(self) -> float:
+        """How far off it is: -1 to 1 within the range, whose ends these are."""
+        middle, half = 0.5 * (self.upper + self.lower), 0.5 * (self.upper - self.lower)
+        if half > 0:
+            return (self.observed - middle) / half
+        return float(np.copysign(np.inf, self.observed - middle)) if self.observed != middle else 0.0
 
 
 @dataclass(frozen=True)
@@ -66,6 +87,8 @@ class Prediction:
         How many beginnings, and how often each was simulated.
     times : tuple of float
         After which predictions were looked at.
+    numbers : tuple of Compared
+        Everything that was compared.
     """
 
     p_value: float
@@ -75,6 +98,7 @@ class Prediction:
     starts: int
     replicates: int
     times: tuple[float, ...]
+    numbers: tuple[Compared, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -87,6 +111,27 @@ class Prediction:
     def level(self) -> float:
         """How often a right model fails: 0.01, or the smallest p-value that so few simulations can give."""
         return max(LEVEL, 1.0 / (self.replicates + 1))
+
+    @property
+    def telling(self) -> list[Compared]:
+        """What is farthest off in the topics that fail, worst first; empty where the fit predicts what was seen."""
+        if self.passed:
+            return []
+        failing = {name for name, p in self.topics.items() if p <= max(LEVEL, 1.5 / (self.replicates + 1))}
+        found = [one for one in self.numbers if one.topic in failing or not failing]
+        return sorted(found, key=lambda one: -abs(one.off))[:TELLING]
+
+    @property
+    def without_density(self) -> list[Compared]:
+        """What curves do not show: what is farthest off where the fit fails, and motion after the last time."""
+        last = f" after {self.times[-1]:.3g}"
+        motion = [one for one in self.numbers if one.topic == "motion" and one.text.endswith(last)]
+        return [*self.telling, *(one for one in motion if one not in self.telling)]
+
+    @property
+    def within(self) -> float:
+        """How often a right model is within the ranges of the curves: 0.95, or as often as so few simulations allow."""
+        return min(WITHIN, (self.replicates - 1) / (self.replicates + 1))
 
     @property
     def sentence(self) -> str:
@@ -149,7 +194,7 @@ def predict(
     return Prediction(
         p_value, topics, _worst(values, [one.text for one in labels]),
         _curves(bins[0], times, seen, [fine for _, fine in simulated]),
-        sum(len(group.start) for group in groups), replicates, tuple(times.tolist()),
+        sum(len(group.start) for group in groups), replicates, tuple(times.tolist()), _numbers(values, labels),
     )  # fmt: skip
 
 
@@ -246,13 +291,24 @@ def _worst(values: Array, texts: list[str]) -> str:
     return f"{texts[k]}: {values[0, k]:.3g} seen, {mean[k]:.3g} +- {spread[k]:.2g} predicted"
 
 
+def _range(draws: Array) -> Array:
+    """Ends (2, ...) by ranks: one more draw is outside with probability 1 - WITHIN, or 2 / (R + 1) if R are too few."""
+    return np.quantile(draws, [0.5 - 0.5 * WITHIN, 0.5 + 0.5 * WITHIN], axis=0, method="weibull")
+
+
+def _numbers(values: Array, labels: list[Number]) -> tuple[Compared, ...]:
+    """Observables (R + 1, K), the first row as observed, one by one."""
+    columns = np.array([values[0], values[1:].mean(axis=0), *_range(values[1:])]).T.tolist()
+    return tuple(Compared(*label, *column) for label, column in zip(labels, columns, strict=True))
+
+
 def _curves(bins: Bins, times: Array, seen: list[list[Array]], simulated: list[list[list[Array]]]) -> dict[str, Curve]:
     """Densities at the middle and the end, observed and predicted."""
     found = {}
     for lag in sorted({len(times) // 2, len(times) - 1}):
         for k, one in enumerate(bins.densities()):
             draws = np.array([fine[lag][k] for fine in simulated])
-            lower, upper = np.quantile(draws, [0.025, 0.975], axis=0)
+            lower, upper = _range(draws)
             found[f"{one.topic} {k} {lag}"] = Curve(
                 f"{one.title}, after {times[lag]:.3g}", one.xlabel, one.ylabel, one.edges, seen[lag][k],
                 draws.mean(axis=0), lower, upper,

@@ -48,6 +48,17 @@ def evil(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def wordy(tmp_path_factory):
+    """Species with names that are longer than a line, in warnings, lists and titles."""
+    data = tl.simulate(MODEL, runs=5, step=1e-3, duration=0.1, particles=6)
+    names = tuple(kind + 30 * "name" for kind in "ab")
+    data = tl.Snapshots(data.positions, data.times, species=np.array(names * 3))
+    families = {name: tl.RadialSplines(4) for name in names}, {names: tl.RadialSplines(4)}
+    fit = tl.SelfTest(*families, sigma=1.0, regularization="evidence").fit(data)
+    return fit.report(tmp_path_factory.mktemp("wordy") / "report.html", data)
+
+
+@pytest.fixture(scope="module")
 def plane(tmp_path_factory):
     """A potential that is not radial, and data on a line."""
     data = tl.simulate(MODEL, runs=5, duration=0.1, step=1e-3)
@@ -165,7 +176,8 @@ def test_a_screen_reader_finds_names_for_everything(shown):
     assert shown.run(f"{everything}.filter((e) => !({name})).length") == 0
     assert shown.run("document.documentElement.lang") == "en"
     assert shown.run("document.querySelectorAll('h1').length") == 1
-    tables = "[...document.querySelectorAll('figure.card table')]"
+    assert shown.run("document.querySelectorAll('figure.single table').length") == 1  # numbers that no curve shows
+    tables = "[...document.querySelectorAll('figure.card:not(.single) table')]"
     assert shown.run(f"{tables}.length") == 6
     assert shown.run(f"{tables}.every((t) => t.querySelectorAll('tbody tr').length > 15)")
 
@@ -205,13 +217,14 @@ def test_values_and_pictures_can_be_downloaded(shown, tmp_path):
     shown.click("#potential-1 [data-save=csv]")
     shown.click("#potential-0 [data-save=svg]")
     end = time.monotonic() + 30
-    while {file.name for file in tmp_path.iterdir()} != {"interaction.csv", "external-potential-v.svg"}:
+    while {file.name for file in tmp_path.iterdir()} != {"interaction.csv", "external-potential.svg"}:
         assert time.monotonic() < end, list(tmp_path.iterdir())
         time.sleep(0.05)
     rows = (tmp_path / "interaction.csv").read_text().splitlines()
-    assert rows[0].startswith("r,profile,slope,profile_lower")
-    assert len(rows) == 501
-    drawn = (tmp_path / "external-potential-v.svg").read_text()
+    assert rows[0].startswith("# lengths are in units of the data, potentials in squares")
+    assert rows[1].startswith("r,profile,slope,profile_lower")
+    assert len(rows) == 502
+    drawn = (tmp_path / "external-potential.svg").read_text()
     assert drawn.startswith("<svg")
     assert 'stroke="rgb(0, 114, 178)"' in drawn
     assert "class=" not in drawn
@@ -220,8 +233,8 @@ def test_values_and_pictures_can_be_downloaded(shown, tmp_path):
 
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [320, 390, 768, 1600])
-def test_no_window_is_too_narrow(browser, report, evil, width, dark):
-    for made in (report, evil):
+def test_no_window_is_too_narrow(browser, report, evil, wordy, width, dark):
+    for made in (report, evil, wordy):
         browser.look(width, 800, dark)
         browser.open(made)
         assert browser.run("document.documentElement.scrollWidth") <= width

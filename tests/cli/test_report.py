@@ -42,7 +42,10 @@ def test_a_page_is_written_and_not_overwritten(folder):
     assert again.returncode == 1
     assert "report.html exists" in again.stderr
     forced = trackless("report", "fit.trackless", "data.npz", "--force", "--no-simulate", "--json", cwd=folder)
-    assert json.loads(forced.stdout)["report"] == "report.html"
+    told = json.loads(forced.stdout)
+    assert told["report"] == "report.html"
+    assert (told["verdict"], told["warnings"]) == ("passed", [])  # by its residual test
+    assert set(told["p_values"]) == {"residual test"}
     assert "Forces learnt from data.npz" in (folder / "report.html").read_text(encoding="utf-8")
     assert "<figcaption>Simulated" not in (folder / "report.html").read_text(encoding="utf-8")
 
@@ -63,7 +66,10 @@ def test_a_page_may_show_a_validation(folder):
     assert '<th scope="col">p-value</th>' in made
     other = ("report", "fit.trackless", "other.npz", "--validate", "--json", "-o", "other.html")
     result = trackless(*other, cwd=folder)
-    assert json.loads(result.stdout)["passed"] is True
+    told = json.loads(result.stdout)
+    assert told["passed"] is True
+    assert told["verdict"] == ("warned" if told["warnings"] else "passed")
+    assert {"prediction", "pairs", "places", "motion"} <= set(told["p_values"])
     made = (folder / "other.html").read_text(encoding="utf-8")
     assert "The fit was tested as it is, on data that are not the snapshots of the fit." in made
     assert "<h1>Learnt forces and other.npz</h1>" in made

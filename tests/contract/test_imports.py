@@ -20,7 +20,7 @@ STATISTICS = (
     "moments", "pieces", "accumulation", "solvers", "estimators", "files", "exporting", "scoring", "validation",
     "prediction", "simulation",
 )  # fmt: skip
-ABOVE = ("cli", "demo", "plots", "reporting", "reproduce", "benchmarks")
+ABOVE = ("cli", "demo", "plots", "prediction_plots", "reporting", "reproduce", "benchmarks")
 LOOKING_UP = {"trackless.estimators.saving": {"reporting"}}  # `fitted.report(...)`, inside the method only
 
 

@@ -351,6 +351,9 @@ class TestCsv:
         ({"fitted": known(Power(2), sigma=(1.0, 2.0))}, "sigma differs between directions.*format='csv'"),
         ({"reach": (2.0, 1.0), "fitted": known(Power(2), explored=None)}, "two increasing distances"),
         ({"reach": 3, "fitted": known(Power(2), explored=None)}, "expected two distances"),
+        ({"reach": (0.1, 3.0)}, r"reach: the fit knows .*\(Phi 0.1 to 2\); leave it out"),
+        ({"kT": True}, "kT: expected a positive number, got True"),
+        ({"length": True}, "length: expected a positive number, got True"),
         ({"fitted": known(Power(2), explored=None)}, r"does not know which distances.*reach=\(low, high\)"),
     ],
 )
@@ -397,6 +400,41 @@ def test_what_speaks_against_potentials_is_said_first(tmp_path):
     text = (tmp_path / "phi.table").read_text()
     assert "moves particles as the fit does" not in text
     assert text.index("WARNING") < text.index("kT =")
+
+
+def test_without_noise_there_is_no_temperature(tmp_path):
+    done = tl.export(known(Exponential(1.0), sigma=0.0), tmp_path / "phi.table")
+    assert done.sentences[0].startswith("WARNING: sigma is 0, so that there is no kT")
+    _, said = tables_of(tmp_path / "phi.table")
+    assert "moves particles as the fit does" not in said
+    assert "no temperature; choose your own" in said
+
+
+def lines_of(path):
+    """Lines of an input script, as they are once the hash before each is taken off."""
+    return [line.removeprefix("# ") for line in path.read_text().splitlines() if line.startswith("# ")]
+
+
+def test_a_motion_that_is_not_known_is_not_ready_to_be_used(tmp_path):
+    fitted = known(Exponential(1.0))
+    tl.export(fitted, tmp_path / "phi.table")
+    assert lines_of(tmp_path / "phi.table")[-1].startswith("fix motion all brownian 0.5 12345 gamma_t 1 rng")
+    fitted.noise_ = SimpleNamespace(known=False)
+    tl.export(fitted, tmp_path / "unknown.table")
+    last = lines_of(tmp_path / "unknown.table")[-1]
+    assert last.startswith(
+        "# fix motion all brownian 0.5 12345 gamma_t FRICTION rng gaussian  # not ready: sigma is not"
+    )
+
+
+def test_a_fit_that_nobody_tested_says_so(fit, tmp_path):
+    done = tl.export(fit, tmp_path / "phi.csv", points=20)
+    assert done.sentences[-1].startswith("not tested: ")
+    assert "trackless validate" in (tmp_path / "phi.csv").read_text()
+    tested = known(Exponential(1.0))
+    passed = SimpleNamespace(passed=True)
+    tested.findings_ = SimpleNamespace(residual_test=passed, log_bayes_factors=(None, None), sentences=())
+    assert not any("not tested" in said for said in tl.export(tested, tmp_path / "tested.csv").sentences)
 
 
 def test_networks_that_keep_no_range(tmp_path):

@@ -10,7 +10,7 @@ import trackless as tl
 from trackless.effort import effort_of
 from trackless.futures import Draws, Size, affordable, beginnings
 from trackless.observables import Bins
-from trackless.prediction import Prediction, _far_off, _part_as_far, _ranks, observed_curves, predict
+from trackless.prediction import Prediction, _far_off, _part_as_far, _range, _ranks, observed_curves, predict
 from trackless.shapes import Gaussian, Power
 
 TRAP = tl.Model("trap", tl.RadialFunctions([Power(2)]), None, (1.0,))
@@ -57,6 +57,15 @@ def test_observables_that_never_change_say_nothing():
     values = np.zeros((20, 2))
     assert (_far_off(values) == 0).all()
     assert _ranks(values, np.array(["a", "a"]))[0] == 1.0
+
+
+@pytest.mark.parametrize(("replicates", "within"), [(19, 0.9), (39, 0.95), (100, 0.95), (199, 0.95)])
+def test_ranges_hold_as_many_new_draws_as_they_say(replicates, within):
+    draws = np.random.default_rng(2).normal(size=(replicates + 1, 20_000))
+    lower, upper = _range(draws[1:])
+    assert ((lower <= draws[0]) & (draws[0] <= upper)).mean() == pytest.approx(within, abs=0.006)
+    nothing = Prediction(1.0, {}, "", {}, 1, replicates, (1.0,))
+    assert nothing.within == pytest.approx(within)
 
 
 @pytest.mark.parametrize("runs", [1, 3, 60])

@@ -10,11 +10,12 @@ import pytest
 import trackless as tl
 from trackless.belonging import check_belongs
 from trackless.exploration import explore, radial_density
+from trackless.prediction import Compared
 from trackless.reporting import animation, content, figures
 from trackless.reporting.animation import FINE, animated
 from trackless.reporting.content import collect
 from trackless.reporting.curves import potentials_of
-from trackless.reporting.page import embedded, page
+from trackless.reporting.page import COMPARED, embedded, page
 from trackless.reporting.words import sentence, text
 from trackless.uncertainty import Uncertainty, with_uncertainty
 
@@ -384,6 +385,37 @@ def test_warnings_come_first(data):
     assert "Nothing speaks against this fit" not in made
 
 
+def test_units_are_said_once_and_p_values_in_one_way(learnt, data):
+    said = collect(learnt, data, simulate=False)
+    said["facts"].append(("Residual test", "p = 8.4e-12", "failed"))
+    made = page(said)
+    assert "<b>p\u00a0=\u00a08.4\u00a0×\u00a010⁻¹²</b>" in made  # one line, as in sentences
+    assert made.count("Lengths and times are in the units of the data") == 1
+    assert "the parameters are those of the fit" not in made
+    other = page(collect(learnt, tl.simulate(MODEL, runs=20, step=1e-3, seed=99), simulate=False))
+    assert "the parameters are those of the fit, from its own data" in other
+
+
+def test_files_of_figures_have_even_names_and_say_their_units(fitted, data):
+    made = page(collect(fitted, data))
+    found = dict(re.findall(r'data-file="([^"]*)" data-said="([^"]*)"', made))
+    (pairs,) = [name for name in found if re.fullmatch(r"pair-distances-after-[0-9-]+", name)][-1:]
+    assert {"external-potential", "interaction"} <= set(found)
+    assert found["interaction"].startswith("lengths are in units of the data, potentials in squares")
+    assert found["interaction"].endswith("ends of the 95 % band")
+    assert found[pairs].endswith("in 95 % of cases")
+
+
+def test_a_summary_for_programs(fitted, learnt, data):
+    wrong = tl.SelfTest(MODEL.external_basis, MODEL.interaction_basis, sigma=0.5).fit(data)
+    found = collect(wrong, data, simulate=False)["summary"]
+    assert found["verdict"] == "warned"
+    assert found["warnings"][0].startswith("The fitted model does not explain these data. ")
+    assert found["p_values"]["residual test"] < 0.01
+    good = collect(learnt, data, simulate=False)["summary"]
+    assert good == {"verdict": "passed", "warnings": [], "p_values": good["p_values"]}
+
+
 def test_a_good_fit_says_what_was_tested_and_how_to_make_it_again(learnt, data):
     said = collect(learnt, data, source=["my data.csv"], reading={"dt": 0.01, "columns": None}, simulate=False)
     assert "the model passes its residual tests" in said["passed"][0]
@@ -401,13 +433,22 @@ def test_a_validation_is_shown():
         label="pair distances at t = 0.5", xlabel="r", ylabel="density", edges=np.arange(4.0), observed=np.ones(3),
         predicted=np.ones(3), lower=np.zeros(3), upper=np.full(3, 2.0),
     )  # fmt: skip
-    found = types.SimpleNamespace(p_value=0.004, topics={"pair distances": 0.002}, curves={"pairs": curve})
+    topics = {"pair distances": 0.002}
+    found = types.SimpleNamespace(p_value=0.004, topics=topics, curves={"pairs": curve}, within=0.9)
+    found.replicates, found.passed, number = 19, False, Compared("motion", "how far all moves", 9.0, 1.0, 0.5, 1.5)
+    found.without_density = [number]
     validation = types.SimpleNamespace(sentences=("pair distances differ",), passed=False, predictive=found)
     said = collect(fitted_to(data), data, validation=validation)
     assert said["comparisons"][0]["label"] == "Pair distances at t = 0.5"
     assert said["p_values"] == [("everything", "0.004"), ("pair distances", "0.002")]
     assert "What the fitted model predicts is not what was seen." in [warned["headline"] for warned in said["warnings"]]
     assert "Pair distances differ." in page(said)
+    made = page(said)
+    assert made.count('<th scope="col">90 % from</th>') == 2
+    assert "Farthest off, and motion" in made
+    assert said["single"]["rows"][0] | number._asdict() == said["single"]["rows"][0] | {"topic": "motion"}
+    assert '<circle class="point" cx="4.000"' in made  # the farthest that is drawn
+    assert "The smallest that so many simulations can give is 0.05," in made
     loud = types.SimpleNamespace(
         sentences=("tested on 5 others", "held-out loss: fine", "THE FIT DOES NOT PREDICT x"), passed=False,
         predictive=None,
@@ -435,6 +476,26 @@ def test_sentences_are_typeset_and_escaped(words, shown):
 
 
 # Safety
+
+
+def test_a_prediction_that_fails_is_drawn_and_its_topics_are_explained(fitted, data):
+    fast = fitted_to(data)
+    fast.sigma_ = 1.5  # particles move farther than they do
+    checked = tl.validate(fast, data, held_out=0, replicates=19)
+    assert checked.predictive.telling
+    said = collect(fast, data, validation=checked)
+    first = said["single"]["rows"][0]
+    assert said["single"]["failed"]
+    assert abs(first["off"]) > 1
+    assert any(one.topic == "motion" and abs(one.off) > 1 for one in checked.predictive.without_density)
+    made = page(said)
+    for words in ("how far particles are from where any was before", *COMPARED.values(), first["text"]):
+        assert words[1:] in made
+    for name, _ in said["p_values"]:
+        assert name in COMPARED
+    right = collect(fitted, data)["single"]
+    assert not right["failed"]
+    assert {row["text"].split(",")[0][:8] for row in right["rows"]} == {"how far "}
 
 
 def test_nothing_from_outside_gets_into_the_code(tmp_path):

@@ -2,7 +2,9 @@
 
 import io
 import json
+import time
 import zipfile
+from typing import Any
 
 import numpy as np
 import pytest
@@ -327,3 +329,101 @@ def test_a_damaged_header_of_an_array_is_an_error_of_the_file(tmp_path):
             new.writestr(name, content.replace(b"{'descr'", b"(((descr'") if name.endswith(".npy") else content)
     with pytest.raises(tl.InputError, match=r"damaged|not a result"):
         tl.load(bad)
+
+
+def with_array(source, target, name, change):
+    """The archive with one array of the fit's state changed."""
+    with zipfile.ZipFile(source) as old:
+        member = json.loads(old.read("content.json"))["result"]["state"][name]["array"] + ".npy"
+        with zipfile.ZipFile(target, "w") as new:
+            for one in old.namelist():
+                content = old.read(one)
+                new.writestr(one, npy(change(np.load(io.BytesIO(content)))) if one == member else content)
+
+
+def first_changed(value):
+    def change(array):
+        array.flat[0] = value
+        return array
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("coef_", first_changed(np.nan), r"coef_ has 1 of 5 entries that are not finite"),
+        ("coef_", lambda coef: coef[:-1], r"coef_ has the shape \(4,\), expected \(5,\)"),
+        ("coef_", lambda coef: coef.astype(str), "coef_ is an array of <U.*, expected numbers"),
+        ("coef_", lambda coef: 1.001 * coef, "coef_ is not the solution .*changed after it was saved"),
+        ("covariance_", lambda matrix: matrix[:2, :2], r"covariance_ has the shape \(2, 2\), expected \(5, 5\)"),
+        ("covariance_", first_changed(np.inf), "covariance_ has 1 of 25 entries that are not finite"),
+        ("covariance_", np.triu, "covariance_ is not symmetric"),
+        ("covariance_", np.negative, ".*variances of at least 0"),
+    ],
+)
+def test_solutions_that_cannot_be_are_refused(name, change, message, tmp_path):
+    fit_with(*FAMILIES["knots"]).save(tmp_path / "fit.trackless")
+    with_array(tmp_path / "fit.trackless", tmp_path / "changed", name, change)
+    with pytest.raises(tl.InputError, match=f"changed: the file is damaged: {message}"):
+        tl.load(tmp_path / "changed")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("sigma_", "hello", "sigma_ is 'hello': expected a number, or one per direction"),
+        ("sigma_", -1.0, "sigma_ is -1.0: expected a finite number of at least 0"),
+        ("sigma_", float("nan"), "sigma_ is nan: expected a finite number of at least 0"),
+        ("sigma_", [1.0, 2.0, 3.0], r"sigma_ is \(1.0, 2.0, 3.0\): expected one number, or 2 for 2 directions"),
+        ("coupling", "banana", "coupling is 'banana', expected 'mean' or 'sum'"),
+        ("coupling", "sum", "coupling is 'sum', but its moments are of 'mean'"),
+        ("quadrature", "banana", "quadrature: .*'banana'"),
+        ("regularization", "banana", "regularization: .*'banana'"),
+    ],
+)
+def test_settings_and_noise_that_cannot_be_are_refused(name, value, message, tmp_path):
+    fit_with(*FAMILIES["knots"]).save(tmp_path / "fit.trackless")
+    rewritten(tmp_path / "fit.trackless", tmp_path / "changed", lambda content: with_state(content, name, value))
+    with pytest.raises(tl.InputError, match=f"changed: the file is damaged: {message}"):
+        tl.load(tmp_path / "changed")
+
+
+def test_fits_without_a_part_are_named(tmp_path):
+    fit_with(*FAMILIES["knots"]).save(tmp_path / "fit.trackless")
+
+    def without(content):
+        del content["result"]["state"]["sigma_"]
+        return content
+
+    rewritten(tmp_path / "fit.trackless", tmp_path / "changed", without)
+    with pytest.raises(tl.InputError, match="damaged: a SelfTest without sigma_"):
+        tl.load(tmp_path / "changed")
+
+
+@pytest.mark.parametrize("setting", ["lcurve", "cv", "evidence", 0.01])
+def test_solutions_of_all_kinds_are_known_from_changed_ones(setting, tmp_path):
+    data = tl.Snapshots(0.7 * np.random.default_rng(2).standard_normal((8, 5, 6, 2)), 0.1 * np.arange(5))
+    families = (tl.RadialSplines(6), tl.RadialSplines(8))
+    fitted = tl.SelfTest(*families, sigma=1.0, regularization=setting).fit(data)
+    for k, one in enumerate((fitted, fitted.converted("sum"))):
+        one.save(tmp_path / f"fit{k}")
+        np.testing.assert_array_equal(tl.load(tmp_path / f"fit{k}").coef_, one.coef_)
+        with_array(tmp_path / f"fit{k}", tmp_path / f"changed{k}", "coef_", lambda coef: coef * 1.001)
+        with pytest.raises(tl.InputError, match="changed after it was saved"):
+            tl.load(tmp_path / f"changed{k}")
+
+
+def test_names_of_files_are_names():
+    no_name: Any = 3
+    with pytest.raises(tl.InputError, match=r"load: expected the name of a file .* got 3"):
+        tl.load(no_name)
+
+
+def test_the_same_fit_gives_the_same_bytes(tmp_path, monkeypatch):
+    fitted = fit_with(*FAMILIES["knots"])
+    fitted.save(tmp_path / "one")
+    later = time.time() + 3600
+    monkeypatch.setattr(time, "time", lambda: later)
+    fitted.save(tmp_path / "other")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()

@@ -89,7 +89,9 @@ def export(
             print_json({"format": done.format, "files": [str(file) for file in done.files], "told": done.sentences})
             return
         for sentence in done.sentences:
-            extrapolated = any(word in sentence for word in ("extrapolated", "not in this file", "WARNING"))
+            extrapolated = any(
+                word in sentence for word in ("extrapolated", "not in this file", "not tested", "WARNING")
+            )
             print_sentence(sentence, "yellow" if extrapolated else None)
         console.print(f"For {done.format}: {named(done.files)}.", highlight=False)
 

@@ -66,6 +66,7 @@ def report(
     """Write a page about a fit: potentials, predictions beside the data, an animation, and warnings first."""
     with job(threads, as_json) as clock:
         import trackless as tl
+        from trackless.reporting import write_report
 
         reading, longest = read_options(dt, columns, box), longest_interval(max_gap)
         if output.suffix.lower() not in (".html", ".htm"):
@@ -79,14 +80,15 @@ def report(
             snapshots = snapshots.without_gaps(longest)
         say(as_json, escape("\n".join((str(snapshots), *notes))))
         checked = tl.validate(fitted, snapshots, seed=seed) if validate else None
-        fitted.report(
-            output, snapshots, title=title, validation=checked, overwrite=force, source=[path.name for path in data],
-            simulate=not no_simulate, seed=seed, reading=reading | ({"every": every} if every > 1 else {}),
+        said = write_report(
+            fitted, snapshots, output, title=title, validation=checked, overwrite=force,
+            source=[path.name for path in data], simulate=not no_simulate, seed=seed,
+            reading=reading | ({"every": every} if every > 1 else {}),
         )  # fmt: skip
         size = output.stat().st_size
         if as_json:
             verdict = {} if checked is None else {"passed": checked.passed}
-            print_json({"report": str(output), "bytes": size, **verdict, "seconds": clock()})
+            print_json({"report": str(output), "bytes": size, **verdict, **said["summary"], "seconds": clock()})
             return
         if checked is not None:
             console.print(verdict_of(checked), highlight=False)

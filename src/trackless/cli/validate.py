@@ -78,7 +78,7 @@ def validate(
         say(as_json, escape("\n".join((str(snapshots), *notes))))
         checked = tl.validate(loaded, snapshots, "auto" if held_out is None else held_out, replicates, seed)
         if drawn and checked.predictive is not None:
-            from trackless.plots import validation_figure
+            from trackless.prediction_plots import validation_figure
 
             save_pictures(validation_figure(checked), drawn, force)
         if as_json:

@@ -88,8 +88,12 @@ def _snippet(learnt: Learnt, path: Path, sections: dict[str, Curve | None], end:
             )
         said.append(f"group mobile type {'1' if count == 1 else f'1:{count}'}")
         group = "mobile"
-    said.append(f"fix motion {group} brownian {scales.kT:.10g} 12345 gamma_t {scales.friction:.10g} rng gaussian")
-    return said
+    friction = f"{scales.friction:.10g}" if scales.known else "FRICTION"
+    fix = f"fix motion {group} brownian {scales.kT:.10g} 12345 gamma_t {friction} rng gaussian"
+    if not scales.movable:
+        why = "sigma is 0, there is no temperature" if scales.known else "sigma is not known, nor is the friction"
+        fix = f"# {fix}  # not ready: {why}; choose your own"
+    return [*said, fix]
 
 
 def _anchors(traps: tuple[Curve, ...]) -> list[tuple[float, ...]]:

@@ -15,6 +15,7 @@ from trackless._errors import InputError
 from trackless.basis import members_of
 from trackless.exporting.continuation import Continued, continued_pair, continued_trap
 from trackless.exporting.scales import Scaled, Scales, numbers, scales_of
+from trackless.fitting import NOISELESS
 from trackless.identifiability import NOWHERE
 from trackless.magnitudes import check_magnitude
 from trackless.mixtures import Kinds, LearntPotential, learnt_potentials, name_of
@@ -25,6 +26,9 @@ from trackless.unsaid import FLICKER
 
 CORES = ("safe", "linear")
 LEVEL = 0.95  # of the bands
+UNTESTED = (
+    "not tested: the data have not been asked whether this model holds; trackless validate (tl.validate) tests it"
+)
 STEPS = "the fit is of single steps (dynamics='discrete'): simulate with the time between its snapshots as time step"
 
 
@@ -191,7 +195,12 @@ def learnt_of(
     curves = tuple(_curve(one, scales, core, given, cutoffs.get(one.kinds)) for one in radial)
     moments = getattr(fitted, "moments_", None)
     dim = moments.dim if moments is not None else None
-    notes = (STEPS,) if getattr(fitted, "dynamics", "continuous") == "discrete" else ()
+    if given is not None and not any(one.explored is None for one in radial):
+        ranges = ", ".join(f"{c.name} {c.explored[0] / length:.4g} to {c.explored[1] / length:.4g}" for c in curves)
+        raise InputError(f"reach: the fit knows the distances that its data explored ({ranges}); leave it out")
+    tested = getattr(getattr(fitted, "findings_", None), "residual_test", None) is not None
+    notes = () if tested else (UNTESTED,)
+    notes += (STEPS,) if getattr(fitted, "dynamics", "continuous") == "discrete" else ()
     return Learnt(curves, tuple(others), scales, _species(fitted, found), dim, notes, tuple(_warnings(fitted)))
 
 
@@ -203,6 +212,8 @@ def _warnings(fitted: Any) -> Iterable[str]:
             f"WARNING: sigma is not known, {numbers(fitted.sigma_)} is a placeholder: potentials are in units of kT "
             "(energies over kT are right, times and friction are not)"
         )
+    if not np.any(fitted.sigma_):
+        yield f"WARNING: sigma is 0, so that there is no kT to compare energies with: {NOISELESS}"
     findings = getattr(fitted, "findings_", None)
     for sentence in getattr(findings, "sentences", ()):
         if sentence.startswith((OFF, FLICKER)):

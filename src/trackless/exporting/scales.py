@@ -61,6 +61,16 @@ class Scales:
         """Force over velocity."""
         return 1.0 / self.mobility
 
+    @property
+    def noiseless(self) -> bool:
+        """Whether the fit has no noise, and with it no temperature."""
+        return not np.any(self.sigma)
+
+    @property
+    def movable(self) -> bool:
+        """Whether kT and friction move particles as the fit does."""
+        return self.known and not self.noiseless
+
     def of(self, role: int) -> float:
         """What V (role 0) or Phi (1) are multiplied with."""
         return self.energy / self.divided_by if role == 1 else self.energy
@@ -81,9 +91,13 @@ class Scales:
             f"{temperature} with friction {self.friction:.8g} moves particles as the fit does (sigma = "
             f"{numbers(self.sigma)}): dX = force / friction dt + sqrt(2 kT / friction) dW, in the times of the data"
         )
+        if not self.known:
+            moved = f"kT = {self.kT:.8g}; nothing is known of times and friction"
+        elif self.noiseless:
+            moved = "sigma = 0: particles follow the forces, dX = force dt, and there is no temperature"
         return (
             f"{said}, so that Phi is the potential of a pair",
-            moved if self.known else f"kT = {self.kT:.8g}; nothing is known of times and friction",
+            moved,
             f"lengths are those of the data times {self.length:.8g}, energies V and Phi times {self.energy:.8g}",
         )
 
@@ -104,7 +118,8 @@ def scales_of(fitted: Any, kT: float | None = None, length: float = 1.0) -> Scal
     8.22
     """
     for name, value in (("kT", kT), ("length", length)):
-        if value is not None and not (isinstance(value, (int, float, np.number)) and isfinite(value) and value > 0):
+        real = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+        if value is not None and not (real and isfinite(value) and value > 0):
             raise InputError(f"{name}: expected a positive number, got {value!r}")
         check_magnitude(name, value or 0.0)
     sigma = checked_sigma(fitted.sigma_)

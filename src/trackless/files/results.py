@@ -13,6 +13,7 @@ import zipfile
 import zlib
 from dataclasses import fields, is_dataclass
 from math import prod
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,7 @@ from trackless.estimators.neural import NeuralSelfTest
 from trackless.estimators.self_test import SelfTest
 from trackless.estimators.sinkhorn import SinkhornMLE
 from trackless.files.atomic import replacing
+from trackless.files.solutions import check_solution
 from trackless.files.source import reason
 from trackless.files.upgrades import OLDEST, upgraded
 from trackless.moments import Moments
@@ -61,6 +63,7 @@ TRIANGLE = 8  # rows from which on only one half of a symmetric matrix is saved
 VERSION = 8  # 2: moments may hold displacements; 3: pair parts by one rule; 4: diffusion in parts; 5: observation,
 # numbers of particles, species; 6: halves of symmetric matrices; 7: single frames; 8: their times, and
 # parts of comparisons; what an older one lacks is added by `upgrades`
+LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the first time that a zip archive can name
 LARGEST, LARGEST_TEXT = 4_000_000_000, 100_000_000  # bytes of an unpacked file, and of the text in it
 _UNREADABLE = (KeyError, ValueError, RecursionError, MemoryError, OverflowError, SyntaxError, tokenize.TokenError)
 _MODULES = (
@@ -81,7 +84,8 @@ _ESTIMATORS: dict[str, type] = {cls.__name__: cls for cls in (SelfTest, LabeledM
 def save(result: Any, path: str | Path, overwrite: bool = False, compress: bool = True) -> None:
     """Write a fitted estimator or moments to ``path``; :func:`load` reads it back.
 
-    Moments hardly become smaller when they are compressed, which takes much longer than writing them.
+    The same result gives the same file, byte for byte. Moments hardly become smaller when they are compressed, which
+    takes much longer than writing them.
 
     Examples
     --------
@@ -97,20 +101,27 @@ def save(result: Any, path: str | Path, overwrite: bool = False, compress: bool 
     arrays: dict[str, np.ndarray] = {}
     content = {"format": FORMAT, "version": VERSION, "trackless": __version__, "result": _plain(result, arrays)}
     method = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
-    with replacing(path, overwrite) as temporary, zipfile.ZipFile(temporary, "w", method) as archive:
-        archive.writestr("content.json", json.dumps(content, indent=1))
+    with replacing(path, overwrite) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+        archive.writestr(_member("content.json"), json.dumps(content, indent=1), method)
         for name, array in arrays.items():
             buffer = io.BytesIO()
             np.lib.format.write_array(buffer, array, allow_pickle=False)
-            archive.writestr(f"{name}.npy", buffer.getvalue())
+            archive.writestr(_member(f"{name}.npy"), buffer.getvalue(), method)
+
+
+def _member(name: str) -> zipfile.ZipInfo:
+    """A member of an archive that does not say when it was written: the same result gives the same bytes."""
+    return zipfile.ZipInfo(name, LONG_AGO)
 
 
 def load(path: str | Path) -> Any:
     """Read what ``fitted.save(path)`` or :func:`save` wrote. Nothing in the file is executed.
 
     Files of earlier versions are read from version 4 on (their fits do not know the number of particles). Files that
-    unpack to more than 4 GB are refused.
+    unpack to more than 4 GB are refused, and so are fits that were changed after they were saved.
     """
+    if not isinstance(path, (str, PathLike)):
+        raise InputError(f"load: expected the name of a file that fitted.save(...) wrote, got {path!r}")
     try:
         with zipfile.ZipFile(path) as archive:
             _check_sizes(archive, path)
@@ -290,5 +301,6 @@ def _built_estimator(cls: type, state: dict[str, Any], arrays: dict[str, np.ndar
         if key not in settings and (key.startswith("_") or not key.endswith("_")):
             raise InputError(f"a {cls.__name__} has no {key!r}")
         setattr(estimator, key, _built(item, arrays))
+    check_solution(estimator)
     estimator._set_potentials()
     return estimator

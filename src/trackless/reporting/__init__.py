@@ -87,11 +87,29 @@ def report(
     >>> made.read_text(encoding="utf-8").startswith("<!doctype html>")
     True
     """
+    write_report(fitted, snapshots, path, title, validation, overwrite, source, simulate, seed, reading)
+    return Path(path)
+
+
+def write_report(
+    fitted: Any,
+    snapshots: Snapshots,
+    path: str | Path,
+    title: str | None = None,
+    validation: Any = None,
+    overwrite: bool = False,
+    source: str | Sequence[str] | None = None,
+    simulate: bool = True,
+    seed: int = 0,
+    reading: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The same as :func:`report`, but what it returns is what the page says, as ``reporting.content`` collects it."""
     _check(fitted, snapshots, path, validation)
     check_whole("seed", seed, 0)
     check_target(path, overwrite)  # before the work
     names = [source] if isinstance(source, str) else list(source or ())
-    made = page(collect(fitted, snapshots, title, validation, names, reading, simulate, seed))
+    said = collect(fitted, snapshots, title, validation, names, reading, simulate, seed)
+    made = page(said)
     with replacing(path, overwrite) as temporary:
         temporary.write_text(made, encoding="utf-8")
-    return Path(path)
+    return said

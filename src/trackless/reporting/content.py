@@ -10,19 +10,21 @@ import numpy as np
 from trackless._errors import InputError
 from trackless.belonging import SHARED, check_belongs, known_again, mismatches
 from trackless.exploration import Exploration
+from trackless.goodness import ResidualTest
 from trackless.identifiability import Identifiability
 from trackless.mixtures import listed
-from trackless.prediction import Curve, Prediction, observed_curves, predict
+from trackless.prediction import WITHIN, Curve, Prediction, observed_curves, predict
 from trackless.reach import outside
 from trackless.reporting.animation import animated
 from trackless.reporting.curves import plain, potentials_of
 from trackless.reporting.settings import code_of, facts_about, settings_of, software
-from trackless.reporting.verdict import Warned, residual_test, verdict
+from trackless.reporting.verdict import Verdict, Warned, residual_test, verdict
 from trackless.snapshots import Snapshots
 from trackless.wording import plural
 
-REPLICATES = 39  # simulations of all beginnings: 95 % of what they show is nearly all of it
+REPLICATES = 39  # simulations of all beginnings: one more is between the smallest and the largest in 95 % of cases
 WORK = 4e8  # forces that they compute at most: some seconds, and the same numbers on every machine
+FAR = 4.0  # half ranges from the middle of a range, at which what is farther off is drawn
 FEW = 4  # curves that are shown for two times; where there are more, for the last one
 NUMBERS = {"all": "V and Φ together", "external": "V alone", "interaction": "Φ alone"}
 
@@ -79,16 +81,18 @@ def collect(
     predictive = getattr(validation, "predictive", None)
     told = list(validation.sentences) if validation is not None else []
     if predictive is not None:
-        comparisons = _drawn(predictive.curves.values())
+        comparisons, numbers = _drawn(predictive.curves.values(), predictive.within), _single(predictive)
     else:
-        comparisons, said = _compared(fitted, snapshots, seen, simulate, seed)
+        comparisons, numbers, said = _compared(fitted, snapshots, seen, simulate, seed)
         told += said
+    warnings = [warned._asdict() for warned in (*judged.warnings, *differing)]
     return {
+        "summary": _summary(warnings, judged, test, predictive),
         "title": title or _title(source, seen),
         "seen": seen,
         "source": list(source),
         "software": software(),
-        "warnings": [warned._asdict() for warned in (*judged.warnings, *differing)],
+        "warnings": warnings,
         "passed": judged.passed,
         "untested": judged.untested,
         "facts": facts_about(fitted, snapshots, test),
@@ -96,8 +100,10 @@ def collect(
         "learnt": [bool(listed(fitted.external_)), bool(listed(fitted.interaction_))],
         "potentials": potentials,
         "comparisons": comparisons,
+        "single": numbers,
         "comparison_sentences": told,
         "p_values": _p_values(predictive),
+        "smallest_p": "" if predictive is None else f"{1 / (predictive.replicates + 1):.2g}",
         "animation": animated(fitted, snapshots, simulate, seed),
         "decisions": _decisions(fitted, known),
         "noise": _noise(fitted),
@@ -118,8 +124,11 @@ def _title(source: Sequence[str], seen: bool | str | None) -> str:
 
 def _compared(
     fitted: Any, snapshots: Snapshots, seen: bool | str | None, simulate: bool, seed: int
-) -> tuple[list[dict[str, Any]], list[str]]:
-    """What was observed beside what the fit predicts, and what is to be said of that; p-values are for a validation."""
+) -> tuple[list[dict[str, Any]], dict[str, Any], list[str]]:
+    """Densities and numbers observed beside what the fit predicts, and what is to be said of them.
+
+    p-values are for a validation.
+    """
     said = []
     if simulate:
         try:
@@ -127,8 +136,10 @@ def _compared(
         except InputError as error:
             said.append(f"nothing was predicted: {error}")
         else:
-            return _drawn(found.curves.values()), _method(found, getattr(fitted, "covariance_", None) is not None, seen)
-    return _drawn(observed_curves(fitted, snapshots).values()), said
+            uncertain = getattr(fitted, "covariance_", None) is not None
+            drawn = _drawn(found.curves.values(), found.within)
+            return drawn, _single(found), _method(found, uncertain, seen)
+    return _drawn(observed_curves(fitted, snapshots).values()), {}, said
 
 
 def _method(found: Prediction, uncertain: bool, seen: bool | str | None) -> list[str]:
@@ -136,8 +147,8 @@ def _method(found: Prediction, uncertain: bool, seen: bool | str | None) -> list
     other = "other noise, and other potentials within their error bars" if uncertain else "other noise"
     said = [
         f"the fitted model was simulated {found.replicates} times from {plural(found.starts, 'observed snapshot')}, "
-        f"each time with {other}, and is compared with what was seen up to {found.times[-1]:.3g} later; 95 % of the "
-        "simulations are within the range"
+        f"each time with {other}, and is compared with what was seen up to {found.times[-1]:.3g} later; what a right "
+        f"model does is within the range in {100 * found.within:.0f} % of cases"
     ]
     if seen is not False:
         whose = f"{'these are' if seen else 'if these are'} the data that the fit was made from"
@@ -149,18 +160,41 @@ def _method(found: Prediction, uncertain: bool, seen: bool | str | None) -> list
     return said
 
 
-def _drawn(curves: Iterable[Curve]) -> list[dict[str, Any]]:
-    """Curves as plain data; of many only those of the last time."""
+def _drawn(curves: Iterable[Curve], within: float = WITHIN) -> list[dict[str, Any]]:
+    """Curves as plain data, with how often a right model is in their range; of many only those of the last time."""
     found = list(curves)
     if len(found) > FEW:
         last = found[-1].label.rpartition(", after ")[2]
         found = [curve for curve in found if curve.label.rpartition(", after ")[2] == last]
     return [
         {"label": curve.label[:1].upper() + curve.label[1:], "xlabel": curve.xlabel, "ylabel": curve.ylabel}
-        | {"edges": plain(curve.edges), "observed": plain(curve.observed)}
+        | {"edges": plain(curve.edges), "observed": plain(curve.observed), "within": f"{100 * within:.0f} %"}
         | {name: plain(getattr(curve, name)) or None for name in ("predicted", "lower", "upper")}
         for curve in found
     ]
+
+
+def _single(found: Prediction) -> dict[str, Any]:
+    """Numbers that no density shows, first what is farthest off where the fit fails; empty where there are none."""
+    rows = [
+        {"text": one.text, "observed": one.observed, "predicted": one.predicted}
+        | {"lower": one.lower, "upper": one.upper, "off": float(np.clip(one.off, -FAR, FAR))}
+        for one in found.without_density
+    ]
+    return {"rows": rows, "within": f"{100 * found.within:.0f} %", "failed": not found.passed} if rows else {}
+
+
+def _summary(
+    warnings: Sequence[Mapping[str, str]], judged: Verdict, test: ResidualTest | None, predictive: Any
+) -> dict[str, Any]:
+    """What the page comes to, for programs: "warned", "passed" or "not tested"; why; and all p-values."""
+    found = {} if test is None else {"residual test": float(test.p_value)}
+    if predictive is not None:
+        found |= {"prediction": float(predictive.p_value)}
+        found |= {str(name): float(value) for name, value in predictive.topics.items()}
+    verdict = "warned" if warnings else "passed" if judged.passed else "not tested"
+    said = [f"{warned['headline']} {warned['detail']}" for warned in warnings]
+    return {"verdict": verdict, "warnings": said, "p_values": found}
 
 
 def _p_values(predictive: Any) -> list[tuple[str, str]]:

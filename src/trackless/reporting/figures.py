@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 
 from trackless.reporting.words import sentence, text
 
+LENGTHS = "lengths are in units of the data"
+UNITS = f"{LENGTHS}, potentials in squares of its lengths per time"
 ROWS = 21  # of a table behind a plot; the whole is in its CSV file
 
 
@@ -38,8 +41,10 @@ def _radial(one: dict[str, Any]) -> str:
     low, high = one["ends"]
     label = f"{one['title']}, {one['letter']}, against the distance, from {low:.3g} to {high:.3g}"
     slider = _slider(f"Read {one['title']} at a distance", len(one["columns"]["r"]))
+    said = UNITS + ("; lower and upper: ends of the 95 % band" if one["banded"] else "")
+    files = _files(one["title"], said)
     return _card(
-        one["id"], one["role"], _name(one) + place, legend, label, slider, _table(one), _unseen(one),
+        one["id"], one["role"], _name(one) + place, legend, label, slider, _table(one), files, _unseen(one),
     )  # fmt: skip
 
 
@@ -50,30 +55,75 @@ def _map(one: dict[str, Any]) -> str:
         _slider(f"Read {one['title']} at {name}", len(one[axis]), name)
         for axis, name in zip("xy", one["axes"], strict=True)
     )
-    return _card(one["id"], f"{one['role']} map", _name(one), legend, label, sliders, _grid_table(one), _unseen(one))
+    files = _files(one["title"], UNITS)
+    classes = f"{one['role']} map"
+    return _card(one["id"], classes, _name(one), legend, label, sliders, _grid_table(one), files, _unseen(one))
 
 
 def comparison(one: dict[str, Any], number: int) -> str:
     """The card of an observed and a predicted density."""
     legend = '<li class="points">observed</li>'
     if one["predicted"] is not None:
-        legend += '<li class="line">predicted</li><li class="band">95 % range</li>'
+        legend += f'<li class="line">predicted</li><li class="band">{one["within"]} range</li>'
     rows = zip(
         *(_numbers(one[name]) for name in ("observed", "predicted", "lower", "upper") if one[name] is not None),
         strict=True,
     )
     edges = one["edges"]
     ranges = [f"{_short(a)} to {_short(b)}" for a, b in pairwise(edges)]
-    head = ["distance", "observed", "predicted", "95 % from", "95 % to"][: 5 if one["predicted"] is not None else 2]
+    head = ["distance", "observed", "predicted", f"{one['within']} from", f"{one['within']} to"][
+        : 5 if one["predicted"] is not None else 2
+    ]
     table = _rows(head, [[name, *row] for name, row in zip(ranges, rows, strict=True)])
     slider = _slider(f"Read {one['label']} at a distance", len(one["observed"]))
     label = f"{one['label']}: observed" + (" and predicted density" if one["predicted"] is not None else " density")
-    return _card(f"comparison-{number}", "predicted", text(one["label"]), legend, label, slider, table)
+    said = LENGTHS
+    if one["predicted"] is not None:
+        said += f"; lower and upper: ends of the range that holds a right model in {one['within']} of cases"
+    files = _files(one["label"], said)
+    return _card(f"comparison-{number}", "predicted", text(one["label"]), legend, label, slider, table, files)
 
 
-def _card(name: str, classes: str, title: str, legend: str, label: str, slider: str, table: str, note: str = "") -> str:
+def single(shown: dict[str, Any]) -> str:
+    """The card of single numbers: each as observed on the range that is predicted."""
+    head = ["number", "observed on the range", "observed", f"{shown['within']} from", f"{shown['within']} to"]
+    top = "".join(f'<th scope="col">{text(cell)}</th>' for cell in head)
+    rows = "".join(
+        f'<tr><th scope="row">{sentence(one["text"]).removesuffix(".")}</th><td>{_mark(one)}</td>'
+        + "".join(f"<td>{text(_short(one[name]))}</td>" for name in ("observed", "lower", "upper"))
+        + "</tr>"
+        for one in shown["rows"]
+    )
+    title = "Farthest off, and motion" if shown["failed"] else "Motion"
+    legend = f'<li class="points">observed</li><li class="band">predicted, {shown["within"]} range</li>'
     return f"""
-<figure class="card {classes}" id="{name}">
+<figure class="card predicted single" id="single">
+<figcaption><h3>{title}</h3></figcaption>
+<div class="scroll" tabindex="0"><table><thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table></div>
+<ul class="legend">{legend}</ul>
+</figure>"""
+
+
+def _mark(one: dict[str, Any]) -> str:
+    """A range, and a point where the observed number is; hidden from readers of the numbers beside it."""
+    return (
+        '<svg class="mark" viewBox="-5 -1 10 2" width="120" height="24" aria-hidden="true">'
+        '<rect class="band" x="-1" y="-0.7" width="2" height="1.4"/>'
+        f'<circle class="point" cx="{one["off"]:.3f}" cy="0" r="0.35"/></svg>'
+    )
+
+
+def _files(title: str, said: str) -> str:
+    """How files of a figure are called, and what the first line of a table says."""
+    name = re.sub("[^a-z0-9]+", "-", title.lower()).strip("-") or "values"
+    return f'data-file="{name}" data-said="{text(said)}"'
+
+
+def _card(
+    name: str, classes: str, title: str, legend: str, label: str, slider: str, table: str, files: str, note: str = ""
+) -> str:
+    return f"""
+<figure class="card {classes}" id="{name}" {files}>
 <figcaption><h3>{title}</h3>
 <p class="tools"><button type="button" data-save="csv">CSV</button>
 <button type="button" data-save="svg">SVG</button></p></figcaption>

@@ -17,9 +17,15 @@ from typing import Any
 
 from trackless.belonging import SHARED
 from trackless.reporting import figures
-from trackless.reporting.words import sentence, text
+from trackless.reporting.words import number, sentence, text
 from trackless.validation import UNASKED
 
+COMPARED = {
+    "everything": "all of it together, by the topic that is farthest off",
+    "pairs": "how many pairs of particles are how far from each other",
+    "places": "how many particles are how far from the centre, their mean position and their spread",
+    "motion": "how far the centre of mass moves, and how far particles get from where any was before: mostly σ",
+}
 MANY = 2  # sentences, which become a list if they are more
 SCRIPTS = ("axes.js", "plot.js", "curves.js", "maps.js", "animation.js", "page.js")
 
@@ -50,8 +56,9 @@ def page(content: dict[str, Any]) -> str:
         equation=_equation(content["coupling"], *content["learnt"]),
         verdict=_verdict(content["warnings"], content["passed"], content["untested"]),
         facts="".join(
-            f"<div><dt>{text(a)}</dt><dd>{text(b)} <span>{text(c)}</span></dd></div>" for a, b, c in content["facts"]
+            f"<div><dt>{text(a)}</dt><dd>{_value(b)} <span>{text(c)}</span></dd></div>" for a, b, c in content["facts"]
         ),
+        units=_units(content["seen"]),
         potentials="".join(figures.potential(one) for one in content["potentials"]),
         comparison=_comparison(content),
         animation=figures.animation(content["animation"]),
@@ -84,6 +91,25 @@ def _source(title: str, names: list[str], seen: bool | str | None) -> str:
         said += "These data share snapshots with those of the fit: agreement with them is no proof."
     said += "These are not the snapshots of the fit." if seen is False else ""
     return f'<p class="source">{said.strip()}</p>\n' if said else ""
+
+
+def _value(value: str) -> str:
+    """A fact; a p-value is typeset as in sentences, and stays on its line."""
+    return f"<b>{number(value)}</b>" if value.startswith("p ") else text(value)
+
+
+def _units(seen: bool | str | None) -> str:
+    """In which units everything is, and what of the facts is of these data where they are others."""
+    said = [
+        "Lengths and times are in the units of the data, energies (<i>V</i>, <i>Φ</i>) in squares of these lengths per "
+        "time: those of particles with a friction of 1."
+    ]
+    if seen is False or seen == SHARED:
+        said.append(
+            "Runs, particles, time, space and the residual test are of the data shown here; the noise and the "
+            "parameters are those of the fit, from its own data."
+        )
+    return f'<p class="note">{" ".join(said)}</p>'
 
 
 def _equation(coupling: str, external: bool, interaction: bool) -> str:
@@ -126,12 +152,29 @@ def _verdict(warnings: list[dict[str, str]], passed: list[str], untested: list[s
 
 def _comparison(content: dict[str, Any]) -> str:
     cards = "".join(figures.comparison(one, number) for number, one in enumerate(content["comparisons"]))
-    values = ""
-    if content["p_values"]:
-        rows = "".join(f'<tr><th scope="row">{text(a)}</th><td>{text(b)}</td></tr>' for a, b in content["p_values"])
-        head = '<tr><th scope="col">compared</th><th scope="col">p-value</th></tr>'
-        values = f'<div class="scroll values"><table><thead>{head}</thead><tbody>{rows}</tbody></table></div>'
-    return f'{_said(content["comparison_sentences"])}{values}<div class="cards">{cards}</div>'
+    cards = figures.single(content["single"]) + cards if content["single"] else cards
+    return f'{_said(content["comparison_sentences"])}{_p_values(content)}<div class="cards">{cards}</div>'
+
+
+def _p_values(content: dict[str, Any]) -> str:
+    """p-values, what each of them is about, and how small they can be."""
+    if not content["p_values"]:
+        return ""
+    rows = "".join(
+        f'<tr><th scope="row">{text(name)}</th><td>{number(value)}</td>'
+        f'<td class="words">{text(COMPARED.get(name, ""))}</td></tr>'
+        for name, value in content["p_values"]
+    )
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("compared", "p-value"))
+    head += '<th scope="col" class="words">what it is about</th>'
+    note = (
+        "A p-value is how often a right model is at least as far off as this one. The smallest that so many "
+        f"simulations can give is {number(content['smallest_p'])}, which stands for that or less."
+    )
+    return (
+        f'<div class="scroll values"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+        f'<p class="note">{note}</p>'
+    )
 
 
 def _limits(content: dict[str, Any]) -> str:

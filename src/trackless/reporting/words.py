@@ -29,6 +29,24 @@ def text(words: object) -> str:
     return escape(re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", "", readable))
 
 
+def number(value: str) -> str:
+    r"""A number, or words with one, with symbols, on one line; escaped.
+
+    Examples
+    --------
+    >>> number("p = 8.4e-12")
+    'p\xa0=\xa08.4\xa0×\xa010⁻¹²'
+    """
+    return text(_typeset(value).replace(" ", "\u00a0"))
+
+
+def _typeset(words: str) -> str:
+    """Powers of ten as they are written by hand."""
+    words = re.sub(r"\b10\^(-?\d+)", lambda found: f"10{found[1].translate(RAISED)}", words)
+    power = r"(?<=\d)e([+-]\d\d+)\b"
+    return re.sub(power, lambda found: f"\u00a0×\u00a010{str(int(found[1])).translate(RAISED)}", words)
+
+
 def sentence(words: str) -> str:
     r"""What a fit said, as a sentence with symbols; escaped.
 
@@ -41,13 +59,12 @@ def sentence(words: str) -> str:
     >>> sentence("THE MODEL DOES NOT FIT: inertia")
     'The model does not fit: inertia.'
     >>> sentence("p = 2e-05")
-    'P = 2 × 10⁻⁵.'
+    'P = 2\xa0×\xa010⁻⁵.'
     """
     words = re.sub(SHOUTED, lambda found: found[0].lower(), words)
     for pattern, symbol in SYMBOLS:
         words = re.sub(pattern, symbol, words)
-    words = re.sub(r"\b10\^(-?\d+)", lambda found: f"10{found[1].translate(RAISED)}", words).strip()
-    words = re.sub(r"(?<=\d)e([+-]\d\d+)\b", lambda found: f" × 10{str(int(found[1])).translate(RAISED)}", words)
+    words = _typeset(words).strip()
     if not words.startswith("σ"):
         words = words[:1].upper() + words[1:]
     return text(words if words.endswith((".", "!", "?")) else f"{words}.")

@@ -125,7 +125,7 @@ function readComparison(one, plot, k) {
   const parts = [[`near ${written(plot.xs[k])}`, false], [`observed ${written(one.observed[k])}`, true]];
   if (one.predicted) {
     parts.push([`predicted ${written(one.predicted[k])}`, false]);
-    parts.push([`95 %: ${written(one.lower[k])} to ${written(one.upper[k])}`, false]);
+    parts.push([`${one.within}: ${written(one.lower[k])} to ${written(one.upper[k])}`, false]);
   }
   return { parts, at: plot.xs[k], value: one.observed[k] };
 }

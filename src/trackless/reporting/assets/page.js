@@ -63,7 +63,7 @@ function wireFiles(figure, columns) {
   for (const button of figure.querySelectorAll("[data-save]")) {
     button.setAttribute("aria-label", `Download ${figure.querySelector("h3").textContent.trim()} as ${button.textContent}`);
     button.addEventListener("click", () => {
-      if (button.dataset.save === "csv") save(`${fileName(figure)}.csv`, "text/csv", table(columns()));
+      if (button.dataset.save === "csv") save(`${fileName(figure)}.csv`, "text/csv", table(columns(), figure.dataset.said));
       else save(`${fileName(figure)}.svg`, "image/svg+xml", standalone(figure.querySelector(".plot svg")));
     });
   }

@@ -140,12 +140,13 @@ function standalone(svg) {
   return new XMLSerializer().serializeToString(copy);
 }
 
-function table(columns) {
+function table(columns, said) {
   const names = Object.keys(columns);
   const rows = columns[names[0]].map((_, k) => names.map((name) => columns[name][k] ?? "").join(","));
-  return `${names.join(",")}\n${rows.join("\n")}\n`;
+  return `# ${said}\n${names.join(",")}\n${rows.join("\n")}\n`;
 }
 
+/** The same kind of name for all: what is shown, without symbols and places. */
 function fileName(figure) {
-  return figure.querySelector("h3").textContent.trim().toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "") || "values";
+  return figure.dataset.file;
 }
