@@ -99,7 +99,7 @@ def test_frames_that_were_left_out_of_the_fit_are_left_out_of_the_report(folder)
         (("missing.trackless", "data.npz"), 1, ("missing.trackless", "no such file")),
         (("fit.trackless", "data.npz", "-o", "page.pdf"), 2, ("page.pdf: expected a page ending in .html",)),
         (("fit.trackless", "data.npz", "-o", "nowhere/page.html"), 1, ("the directory nowhere does not exist",)),
-        (("fit.trackless",), 2, ("Missing argument 'data'",)),
+        (("fit.trackless",), 2, ("missing argument 'data'",)),
         (("fit.trackless", "data.npz", "--max-gap", "soon"), 2, ("--max-gap", "soon")),
         (("fit.trackless", "data.npz", "--validate", "--no-simulate"), 2, ("--validate simulates",)),
     ],
