@@ -119,7 +119,7 @@ def test_covariance_of_units_is_their_scatter():
 def test_covariance_of_few_units_is_shrunk_as_ledoit_and_wolf_say(count):
     """Towards typical variances along the spectrum of A (of functions of equal force); the share by its definition.
 
-    One of the units is used up: the fit goes through their mean.
+    One of the units is used up, as the fit goes through their mean: two units would be alike and show no noise at all.
     """
     generator = np.random.default_rng(count)
     root = np.tril(generator.normal(size=(3, 3))) + 2 * np.eye(3)
@@ -140,7 +140,7 @@ def test_covariance_of_few_units_is_shrunk_as_ledoit_and_wolf_say(count):
     typical = np.maximum([padded[k : k + 3].mean() for k in range(3)], np.median(variances))
     white /= np.sqrt(typical)
     scatter = white.T @ white / count
-    noise = sum(((np.outer(w, w) - scatter) ** 2).sum() for w in white) / count**2
+    noise = sum(((np.outer(w, w) - scatter) ** 2).sum() for w in white) / count / (count - 2)  # less their mean
     share = min(noise / ((scatter - np.eye(3)) ** 2).sum(), 1.0)
     back = np.linalg.inv(to_white) @ np.diag(np.sqrt(typical))
     expected = back @ ((1 - share) * scatter + share * np.eye(3)) @ back.T / (count - 1)
