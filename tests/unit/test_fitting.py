@@ -236,7 +236,7 @@ def test_pairs_that_cannot_be_told_apart_must_be_nearer_than_the_cutoff(crowd):
     ("settings", "message"),
     [
         ({"external": None, "center": "mean"}, r"center: no V is learnt, so that center='mean' would mean nothing"),
-        ({"external": None, "center": None}, "center: no V is learnt"),
+        ({"external": None, "center": (0.0, 0.0)}, "center: no V is learnt"),
         ({"external": "free", "center": "fit"}, "center: a V that is free has no centre"),
         ({"external": tl.RadialSplines(6), "center": (1.0, 2.0)}, r"center: V is of a given family.*RadialSplines\(ce"),
         ({"center": "mean"}, "center: no V is learnt"),  # in a box it is left out
