@@ -32,6 +32,7 @@ from fuzz_lines import Line, parameters_of, random_line
 
 import trackless as tl
 from trackless import cli
+from trackless.cli.commands import app
 
 SECONDS = 300.0  # of which compiling may take most, on a busy machine
 MOST_MEMORY = 1000  # megabytes; compiling takes most of them
@@ -57,7 +58,7 @@ def fuzz(count: int, seed: int, folder: Path, first: int = 0) -> Outcome:
     outcome, original = Outcome(), folder / "files"
     if not original.exists():
         make_files(original)
-    commands = {command.callback.__name__: parameters_of(command.callback) for command in cli.app.registered_commands}
+    commands = {command.callback.__name__: parameters_of(command.callback) for command in app.registered_commands}
     started = Path.cwd()
     for number in range(first, first + count):
         generator = np.random.default_rng((seed, number))
