@@ -103,21 +103,24 @@ class Prediction:
     @property
     def passed(self) -> bool:
         """Whether what was observed is nothing unusual for the model, at a level of 1 % (or the smallest there is)."""
-        rows = self.replicates + 1
-        # ranks are whole numbers: a p-value that is exactly the level fails, however it is rounded
-        return round(self.p_value * rows) > int(self.level * rows * (1 + ROUNDING))
+        return not self._fails(self.p_value)
 
     @property
     def level(self) -> float:
         """How often a right model fails: 0.01, or the smallest p-value that so few simulations can give."""
         return max(LEVEL, 1.0 / (self.replicates + 1))
 
+    def _fails(self, p_value: float) -> bool:
+        """Ranks are whole numbers: a p-value that is exactly the level fails, however it is rounded."""
+        rows = self.replicates + 1
+        return round(p_value * rows) <= int(self.level * rows * (1 + ROUNDING))
+
     @property
     def telling(self) -> list[Compared]:
         """What is farthest off in the topics that fail, worst first; empty where the fit predicts what was seen."""
         if self.passed:
             return []
-        failing = {name for name, p in self.topics.items() if p <= max(LEVEL, 1.5 / (self.replicates + 1))}
+        failing = {name for name, p in self.topics.items() if self._fails(p)}
         found = [one for one in self.numbers if one.topic in failing or not failing]
         return sorted(found, key=lambda one: -abs(one.off))[:TELLING]
 
